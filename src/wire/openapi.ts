@@ -3,42 +3,11 @@ import type { AnswerCode } from "../core/errors.ts";
 import { bulkType } from "./bulk.ts";
 import { idempotencyKey, pesel, receiptId, symbol, tableInForce } from "./fields.ts";
 import { housePlace } from "./house.ts";
-import { errorsOf, hasLines, type Operation } from "./operation.ts";
+import { errorsOf, hasLines, type Operation, takesKey } from "./operation.ts";
 import { operations } from "./operations.ts";
 import { statusOf } from "./problem.ts";
 
-/** An OpenAPI 3.1 document, as far as its makers and readers here need to know it. */
-export interface OpenApiDocument {
-  readonly openapi: string;
-  readonly info: object;
-  readonly servers: readonly { readonly url: string }[];
-  readonly tags: readonly object[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, object>>;
-    readonly securitySchemes: Readonly<Record<string, object>>;
-  };
-}
-
-interface OpenApiOperation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters: readonly object[];
-  readonly requestBody?: object;
-  readonly responses: Readonly<
-    Record<
-      string,
-      {
-        readonly description: string;
-        readonly content?: object;
-        readonly headers?: Readonly<Record<string, object>>;
-      }
-    >
-  >;
-}
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 interface DocumentOptions {
   /** The path under which clients reach the server, such as "/fx". */
@@ -48,11 +17,8 @@ interface DocumentOptions {
 }
 
 /** The document of all operations, made from their shapes. */
-export function openApiDocument(
-  version: string,
-  { prefix = "", tokens = true }: DocumentOptions = {},
-): OpenApiDocument {
-  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+export function openApiDocument(version: string, { prefix = "", tokens = true }: DocumentOptions = {}) {
+  const paths: Record<string, Record<string, ReturnType<typeof describe>>> = {};
   for (const [id, operation] of Object.entries<Operation>(operations)) {
     const { path, method } = operation;
     paths[path] = { ...paths[path], [method.toLowerCase()]: describe(id, operation, tokens) };
@@ -70,7 +36,7 @@ export function openApiDocument(
     servers: [{ url: prefix || "/" }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: componentSchemas(), securitySchemes: tokens ? { token } : {} },
+    components: { schemas: componentSchemas(), securitySchemes: { ...(tokens && { token }) } },
   };
 }
 
@@ -91,74 +57,80 @@ const tags: Readonly<Record<Operation["tag"], string>> = {
   server: "For monitoring and tools",
 };
 
-function describe(id: string, operation: Operation, tokens: boolean): OpenApiOperation {
-  const { method, path, summary, description, tag, role, body, isBodyOptional = false, success } = operation;
-  const takesToken = tokens && role !== "anyone";
-  const json = (schema: z.ZodType, part: "body" | "answer" = "answer") => ({
+function describe(operationId: string, operation: Operation, tokens: boolean) {
+  const { method, path, summary, description, tag, role, query, headers = [], body } = operation;
+  const { isBodyOptional = false, answer, types = [], answerHeaders = [], sameShape } = operation;
+  const contentOf = (schema: z.ZodType, part: "body" | "answer", example?: string) => ({
     [hasLines(operation, part) ? bulkType : "application/json"]: {
       schema: { $ref: referenceTo(schema) },
-      ...(part === "body" && operation.example && { example: operation.example }),
+      ...(example && { example }),
     },
   });
+  const recorded = takesKey(operation) ? (["Fx-Receipt", "Idempotency-Replayed"] as const) : [];
+  const content = {
+    ...(answer && contentOf(answer, "answer")),
+    ...Object.fromEntries(types.map(plainContent)),
+  };
+  const responses: Record<string, OpenApiResponse> = {
+    [Object.keys(content).length > 0 ? 200 : 204]: response("Done", [...answerHeaders, ...recorded], content),
+    ...(sameShape && { [sameShape]: response("Not ready", [], content) }),
+    ...problems(
+      errorsOf(operation).filter((code) => tokens || code !== "unauthorized"),
+      takesKey(operation),
+    ),
+  };
   return {
-    operationId: id,
+    operationId,
     summary,
     description,
     tags: [tag],
-    security: takesToken ? [{ token: [role] }] : [],
+    security: tokens && role !== "anyone" ? [{ token: [role] }] : [],
     parameters: [
       ...pathParameters(path),
-      ...queryParameters(operation.query),
-      ...headerParameters(operation),
+      ...queryParameters(query),
+      ...headers.map((name) => parameter(name, "header", false, jsonSchema(requestHeaders[name]))),
     ],
     ...(method === "POST" &&
-      body && { requestBody: { required: !isBodyOptional, content: json(body, "body") } }),
-    responses: {
-      [success.status]: {
-        description: "Done",
-        ...(success.headers && { headers: headersNamed(success.headers) }),
-        ...((success.schema ?? success.types) && {
-          content: {
-            ...(success.schema && json(success.schema)),
-            ...Object.fromEntries((success.types ?? []).map(plainContent)),
-          },
-        }),
-      },
-      ...(operation.sameShape &&
-        success.schema && {
-          [operation.sameShape]: { description: "Not ready", content: json(success.schema) },
-        }),
-      ...problems(
-        [...errorsOf(operation).filter((code) => tokens || code !== "unauthorized"), ...anywhere],
-        success.headers?.includes("Idempotency-Replayed") === true,
-      ),
-    },
+      body && {
+        requestBody: { required: !isBodyOptional, content: contentOf(body, "body", operation.example) },
+      }),
+    responses,
   };
 }
 
-/** Codes of every path: for a method that it does not have, and for a bug. */
-const anywhere = ["method-not-allowed", "internal"] as const;
+interface OpenApiResponse {
+  readonly description: string;
+  readonly headers?: object;
+  readonly content?: object;
+}
+
+function response(
+  description: string,
+  names: readonly (keyof typeof responseHeaders)[],
+  content: object,
+): OpenApiResponse {
+  return {
+    description,
+    ...(names.length > 0 && { headers: headersNamed(names) }),
+    ...(Object.keys(content).length > 0 && { content }),
+  };
+}
 
 /** @param replayed whether a refusal may be the answer to an earlier request with the same key */
-function problems(codes: readonly AnswerCode[], replayed: boolean) {
-  const byStatus = new Map<number, Set<AnswerCode>>();
-  for (const code of codes) {
-    byStatus.set(statusOf[code], (byStatus.get(statusOf[code]) ?? new Set()).add(code));
-  }
+function problems(codes: readonly AnswerCode[], replayed: boolean): Record<string, OpenApiResponse> {
   const content = { "application/problem+json": { schema: { $ref: reference("Problem") } } };
+  const statuses = new Set(codes.map((code) => statusOf[code]));
   return Object.fromEntries(
-    [...byStatus].map(([status, listed]) => {
-      const mayBeReplayed = replayed && [400, 404, 409].includes(status);
-      const names: (keyof typeof responseHeaders)[] = [
+    [...statuses].map((status) => {
+      const listed = codes.filter((code) => statusOf[code] === status);
+      const isLater = listed.includes("rates-unavailable") || status === 429 || status === 503;
+      const names = [
         ...(status === 405 ? (["Allow"] as const) : []),
-        ...(listed.has("rates-unavailable") || status === 429 || status === 503
-          ? (["Retry-After"] as const)
-          : []),
+        ...(isLater ? (["Retry-After"] as const) : []),
         ...(status === 401 ? (["WWW-Authenticate"] as const) : []),
-        ...(mayBeReplayed ? (["Idempotency-Replayed"] as const) : []),
+        ...(replayed && [400, 404, 409].includes(status) ? (["Idempotency-Replayed"] as const) : []),
       ];
-      const description = [...listed].map((code) => `\`${code}\``).join(", ");
-      return [status, { description, ...(names.length > 0 && { headers: headersNamed(names) }), content }];
+      return [status, response(listed.map((code) => `\`${code}\``).join(", "), names, content)];
     }),
   );
 }
@@ -186,10 +158,6 @@ function queryParameters(query: z.ZodType | undefined): object[] {
   return Object.entries(properties).map(([name, schema]) =>
     parameter(name, "query", required.includes(name), schema as JsonSchema),
   );
-}
-
-function headerParameters({ headers = [] }: Operation): object[] {
-  return headers.map((name) => parameter(name, "header", false, jsonSchema(requestHeaders[name])));
 }
 
 type JsonSchema = ReturnType<typeof jsonSchema>;
@@ -258,6 +226,7 @@ const conversion = {
   }) => {
     const { examples, alternatives, default: usual } = z.globalRegistry.get(zodSchema) ?? {};
     delete jsonSchema.alternatives;
+    delete jsonSchema.readOnly;
     if (alternatives !== undefined) publishAlternatives(jsonSchema, alternatives);
     if (Array.isArray(examples)) jsonSchema.examples = examples;
     if (usual !== undefined) jsonSchema.default = usual as string | number;

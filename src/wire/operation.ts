@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { AnswerCode } from "../core/errors.ts";
+import { type AnswerCode, answerCodes } from "../core/errors.ts";
 import type { Role } from "./role.ts";
 
 /** The request headers with a meaning of their own for operations that move money or change an account. */
@@ -35,27 +35,41 @@ export interface Operation {
   readonly example?: string;
   /** Whether the body may be left out. */
   readonly isBodyOptional?: boolean;
-  readonly success: {
-    readonly status: 200 | 204;
-    /** The shape of a JSON answer. */
-    readonly schema?: z.ZodType;
-    /** Media types of an answer without a schema, or of one that a client may ask for instead. */
-    readonly types?: readonly TextType[];
-    readonly headers?: readonly ("Fx-Account" | "Fx-Receipt" | "Idempotency-Replayed")[];
-  };
-  /** Beside those that `errorsOf` adds. */
-  readonly errors: readonly AnswerCode[];
-  /** A status whose body has the shape of success, too. */
+  /** The shape of a JSON answer. Without it and `types`, an operation that succeeds answers with 204. */
+  readonly answer?: z.ZodType;
+  /** Media types of an answer without a shape, or of one that a client may ask for instead. */
+  readonly types?: readonly TextType[];
+  /** Headers of the answer, beside those of an operation that takes an `Idempotency-Key`. */
+  readonly answerHeaders?: readonly "Fx-Account"[];
+  /** The codes that it may answer with, beside those that `errorsOf` adds. */
+  readonly errors?: readonly AnswerCode[];
+  /** A status whose body has the same shape as the answer. */
   readonly sameShape?: number;
 }
 
-/** The codes that the operation may answer with, except those of any path: for another method, and for a bug. */
+/** The codes that the operation may answer with. */
 export function errorsOf(operation: Operation): readonly AnswerCode[] {
-  const all: AnswerCode[] = ["invalid-request", ...operation.errors];
-  if (operation.role !== "anyone") all.push("unauthorized");
-  all.push("forbidden");
-  if (!isProbe(operation.path)) all.push("rate-limited");
-  return all;
+  const { path, tag, role, lines, errors = [] } = operation;
+  const all = new Set<AnswerCode>([
+    ...errors,
+    "invalid-request",
+    "forbidden",
+    "method-not-allowed",
+    "internal",
+  ]);
+  const add = (...codes: readonly AnswerCode[]) => codes.forEach((code) => all.add(code));
+  if (path.includes("{pesel}")) add("invalid-pesel", "account-not-found");
+  if (takesKey(operation)) add("idempotency-key-reused");
+  if (tag !== "server") add("overloaded");
+  // The lines of a bulk fail one by one.
+  if (tag !== "server" && lines !== "both") add("storage-unavailable");
+  if (role !== "anyone") add("unauthorized");
+  if (!isProbe(path)) add("rate-limited");
+  return answerCodes.filter((code) => all.has(code));
+}
+
+export function takesKey({ headers }: Operation): boolean {
+  return headers?.includes("Idempotency-Key") === true;
 }
 
 /** Whether the path is a probe's. Probes are not logged, and have no limit of their rate. */

@@ -1,18 +1,19 @@
 import * as accounts from "./accounts.ts";
 import { audit, checkpointLine, emptyCheckpoint } from "./audit.ts";
 import { bulkAnswer, bulkLine, bulkQuery, linesBeforeReading } from "./bulk.ts";
-import { changes, ofAccount, storage } from "./changes.ts";
+import { cash, reversal } from "./cash.ts";
 import * as entries from "./entries.ts";
 import * as exchanges from "./exchanges.ts";
 import { exampleHolder } from "./fields.ts";
-import { fileOperations } from "./file-operations.ts";
-import { houseOperations } from "./house-operations.ts";
-import { position, till, tillQuery } from "./ledger.ts";
+import { house, houseCash } from "./house.ts";
+import { exportQuery, position, till, tillQuery } from "./ledger.ts";
 import type { Operation } from "./operation.ts";
 import { order } from "./orders.ts";
+import { personalData } from "./personal-data.ts";
 import { receiptProof } from "./proof.ts";
-import { rateOperations } from "./rates.ts";
-import { serverOperations } from "./server.ts";
+import * as rates from "./rates.ts";
+import * as server from "./server.ts";
+import { statementFileQuery } from "./statement-file.ts";
 
 /** Refusals of a price, quoted or settled at. */
 const ofPrice = [
@@ -23,6 +24,26 @@ const ofPrice = [
   "amount-too-small",
   "balance-limit",
 ] as const;
+
+/** A change of an account, whose answer is the account after it. */
+const change = {
+  method: "POST",
+  tag: "changes",
+  headers: ["Idempotency-Key"],
+  answer: accounts.account,
+  answerHeaders: ["Fx-Account"],
+} as const satisfies Partial<Operation>;
+
+/** A deposit or a withdrawal of the house's own money. */
+const houseChange = {
+  method: "POST",
+  tag: "ledger",
+  role: "operator",
+  headers: ["Idempotency-Key"],
+  body: houseCash,
+  answer: accounts.account,
+  errors: ["unsupported-currency", "invalid-amount", "balance-limit"],
+} as const satisfies Partial<Operation>;
 
 export const operations = {
   createAccount: {
@@ -36,17 +57,7 @@ export const operations = {
     role: "teller",
     headers: ["Idempotency-Key"],
     body: accounts.opening,
-    success: { status: 204, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
-    errors: [
-      "invalid-pesel",
-      "underage",
-      "account-exists",
-      "invalid-amount",
-      "balance-limit",
-      "idempotency-key-reused",
-      storage,
-      "overloaded",
-    ],
+    errors: ["invalid-pesel", "underage", "account-exists", "invalid-amount", "balance-limit"],
   },
   account: {
     method: "GET",
@@ -58,8 +69,8 @@ export const operations = {
     tag: "accounts",
     role: "viewer",
     query: accounts.atQuery,
-    success: { status: 200, schema: accounts.account, headers: ["Fx-Account"] },
-    errors: ["invalid-pesel", "account-not-found", storage, "overloaded"],
+    answer: accounts.account,
+    answerHeaders: ["Fx-Account"],
   },
   exchange: {
     method: "POST",
@@ -73,9 +84,8 @@ export const operations = {
     role: "teller",
     headers: ["Idempotency-Key", "Fx-Table"],
     body: order,
-    success: { status: 200, schema: accounts.account, headers: ["Fx-Receipt", "Idempotency-Replayed"] },
+    answer: accounts.account,
     errors: [
-      ...ofAccount,
       ...ofPrice,
       "pesel-mismatch",
       "account-closed",
@@ -83,9 +93,6 @@ export const operations = {
       "trading-suspended",
       "rate-changed",
       "insufficient-funds",
-      "idempotency-key-reused",
-      storage,
-      "overloaded",
     ],
   },
   bulk: {
@@ -110,8 +117,7 @@ export const operations = {
     headers: [],
     body: bulkLine,
     example: `${JSON.stringify({ ...exampleHolder, pln: 1000, key: "example-1" })}\n`,
-    success: { status: 200, schema: bulkAnswer },
-    errors: ["overloaded"],
+    answer: bulkAnswer,
   },
   quote: {
     method: "GET",
@@ -123,8 +129,8 @@ export const operations = {
     tag: "exchange",
     role: "viewer",
     query: exchanges.quoteQuery,
-    success: { status: 200, schema: exchanges.quote },
-    errors: [...ofPrice, storage, "overloaded"],
+    answer: exchanges.quote,
+    errors: [...ofPrice],
   },
   receipt: {
     method: "GET",
@@ -135,8 +141,8 @@ export const operations = {
       "where no other receipt begins so. Fewer than 18, and a receipt of the house's own money, take the role `operator`.",
     tag: "exchange",
     role: "viewer",
-    success: { status: 200, schema: entries.entry },
-    errors: ["not-found", storage, "overloaded"],
+    answer: entries.entry,
+    errors: ["not-found"],
   },
   receiptProof: {
     method: "GET",
@@ -149,11 +155,163 @@ export const operations = {
       "An entry with more than 50,000 later ones is refused.",
     tag: "exchange",
     role: "operator",
-    success: { status: 200, schema: receiptProof },
-    errors: ["not-found", storage, "overloaded"],
+    answer: receiptProof,
+    errors: ["not-found"],
   },
-  ...rateOperations,
-  ...changes,
+  rates: {
+    method: "GET",
+    path: "/api/rates",
+    summary: "The table in force, or the last there was, and the one before it",
+    description: "PLN for one unit: the bank buys at bid and sells at ask.",
+    tag: "rates",
+    role: "viewer",
+    answer: rates.rates,
+    errors: ["rates-unavailable"],
+  },
+  suspendTrading: {
+    method: "POST",
+    path: "/api/trading/suspension",
+    summary: "Refuse all orders from now on",
+    description:
+      "Every process on the ledger answers `trading-suspended` to orders until `/api/trading/resumption`. Everything else " +
+      "goes on: quotes, deposits, withdrawals, reversals and reading. It is kept in the ledger, with the token's name, and " +
+      "a new rate table does not end it. Sent again, it replaces the reason. Who can reach the server can read the reason.",
+    tag: "rates",
+    role: "operator",
+    body: rates.suspending,
+    answer: rates.trading,
+    errors: ["rates-unavailable"],
+  },
+  resumeTrading: {
+    method: "POST",
+    path: "/api/trading/resumption",
+    summary: "Settle orders again",
+    description: "Ends a suspension, and changes nothing where there is none.",
+    tag: "rates",
+    role: "operator",
+    body: rates.resuming,
+    isBodyOptional: true,
+    answer: rates.trading,
+    errors: ["rates-unavailable"],
+  },
+  rateHistory: {
+    method: "GET",
+    path: "/api/rates/{code}/history",
+    summary: "Bid and ask of one currency, table by table",
+    description: "Oldest first, over the `days` that end with the table in force.",
+    tag: "rates",
+    role: "viewer",
+    query: rates.rateHistoryQuery,
+    answer: rates.rateHistory,
+    errors: ["rates-unavailable", "unsupported-currency"],
+  },
+  rateTables: {
+    method: "GET",
+    path: "/api/rates/history",
+    summary: "Bid and ask of all currencies, table by table",
+    description:
+      "Oldest first, over the `days` that end with the table in force: every trend in one request.",
+    tag: "rates",
+    role: "viewer",
+    query: rates.rateTablesQuery,
+    answer: rates.rateTables,
+    errors: ["rates-unavailable"],
+  },
+  deposit: {
+    ...change,
+    path: "/api/user/{pesel}/deposits",
+    role: "teller",
+    body: cash,
+    errors: [
+      "account-closed",
+      "rates-unavailable",
+      "unsupported-currency",
+      "invalid-amount",
+      "balance-limit",
+    ],
+    summary: "Put money into an account",
+    description:
+      "Takes PLN and every currency of the table in force. With an `Idempotency-Key`, a request that is sent again puts " +
+      "in nothing twice.",
+  },
+  withdraw: {
+    ...change,
+    path: "/api/user/{pesel}/withdrawals",
+    role: "teller",
+    body: cash,
+    errors: [
+      "account-closed",
+      "account-blocked",
+      "unsupported-currency",
+      "invalid-amount",
+      "insufficient-funds",
+    ],
+    summary: "Take money out of an account",
+    description:
+      "Gives every currency that the account holds; no table is needed. With an `Idempotency-Key`, a request that is " +
+      "sent again takes out nothing twice.",
+  },
+  rename: {
+    ...change,
+    path: "/api/user/{pesel}/name",
+    role: "teller",
+    body: accounts.renaming,
+    errors: ["account-closed"],
+    summary: "Change the holder's name",
+    description: "Gives both names, as they are from now on. Entries from before keep theirs.",
+  },
+  closeAccount: {
+    ...change,
+    path: "/api/user/{pesel}/closing",
+    role: "operator",
+    body: accounts.closing,
+    errors: ["account-closed", "account-blocked", "account-not-empty"],
+    isBodyOptional: true,
+    summary: "Close an account that holds nothing",
+    description:
+      "All balances must be 0. A closed account can be read, with `Fx-Account: closed`, and opened again with " +
+      "`POST /api/user`.",
+  },
+  blockAccount: {
+    ...change,
+    path: "/api/user/{pesel}/block",
+    role: "operator",
+    body: accounts.block,
+    errors: ["account-closed", "account-blocked"],
+    summary: "Block an account",
+    description:
+      "Until it is unblocked, nothing leaves the account and nothing is exchanged on it: exchanges, withdrawals, closing " +
+      "and reversals that would take money are refused with `account-blocked`. Deposits, renaming, reversals that only " +
+      "give money back, and all reading go on, with `Fx-Account: blocked`. Blocking it once more is `account-blocked`.",
+  },
+  unblockAccount: {
+    ...change,
+    path: "/api/user/{pesel}/unblock",
+    role: "operator",
+    body: accounts.block,
+    errors: ["account-closed", "account-not-blocked"],
+    summary: "Lift the block of an account",
+    description: "An account that is not blocked is refused with `account-not-blocked`.",
+  },
+  reverse: {
+    ...change,
+    path: "/api/receipts/{id}/reversal",
+    role: "operator",
+    body: reversal,
+    errors: [
+      "account-closed",
+      "not-found",
+      "not-reversible",
+      "account-blocked",
+      "already-reversed",
+      "insufficient-funds",
+      "balance-limit",
+    ],
+    summary: "Undo an exchange, a deposit or a withdrawal",
+    description:
+      "Makes the exactly opposite entry, at the table of the entry that it undoes. Each can be undone once. Nothing is " +
+      "edited: both entries stay and name each other. Takes the whole id.",
+  },
   statement: {
     method: "GET",
     path: "/api/user/{pesel}/history",
@@ -166,8 +324,7 @@ export const operations = {
     tag: "accounts",
     role: "viewer",
     query: entries.statementQuery,
-    success: { status: 200, schema: entries.statement },
-    errors: ["invalid-pesel", "account-not-found", storage, "overloaded"],
+    answer: entries.statement,
   },
   accounts: {
     method: "GET",
@@ -180,8 +337,7 @@ export const operations = {
     tag: "ledger",
     role: "teller",
     query: accounts.accountsQuery,
-    success: { status: 200, schema: accounts.accounts },
-    errors: [storage, "overloaded"],
+    answer: accounts.accounts,
   },
   position: {
     method: "GET",
@@ -193,8 +349,7 @@ export const operations = {
     tag: "ledger",
     role: "operator",
     query: accounts.atQuery,
-    success: { status: 200, schema: position },
-    errors: [storage, "overloaded"],
+    answer: position,
   },
   till: {
     method: "GET",
@@ -208,8 +363,7 @@ export const operations = {
     tag: "ledger",
     role: "teller",
     query: tillQuery,
-    success: { status: 200, schema: till },
-    errors: [storage, "overloaded"],
+    answer: till,
   },
   audit: {
     method: "GET",
@@ -220,8 +374,7 @@ export const operations = {
       "are made one at a time, and can take minutes: from 10 s on, line feeds keep the connection open.",
     tag: "ledger",
     role: "operator",
-    success: { status: 200, schema: audit },
-    errors: [storage, "overloaded"],
+    answer: audit,
   },
   checkpoint: {
     method: "GET",
@@ -234,8 +387,7 @@ export const operations = {
     tag: "ledger",
     role: "operator",
     lines: "answer",
-    success: { status: 200, schema: checkpointLine },
-    errors: [storage, "overloaded"],
+    answer: checkpointLine,
   },
   compareCheckpoint: {
     method: "POST",
@@ -249,10 +401,47 @@ export const operations = {
     lines: "body",
     body: checkpointLine,
     example: emptyCheckpoint,
-    success: { status: 200, schema: audit },
-    errors: [storage, "overloaded"],
+    answer: audit,
   },
-  ...fileOperations,
+  statementFile: {
+    method: "GET",
+    path: "/api/user/{pesel}/statement",
+    summary: "The statement of a period as a file",
+    description:
+      "All entries of the days from `from` to `to`, in Poland. `csv` is for a spreadsheet, newest first. `camt.053` is " +
+      "camt.053.001.08 of ISO 20022: a statement for each currency, with balances before and after, oldest first. The " +
+      "answer is a stream.",
+    tag: "accounts",
+    role: "viewer",
+    query: statementFileQuery,
+    types: ["text/csv", "application/xml"],
+  },
+  personalData: {
+    method: "GET",
+    path: "/api/user/{pesel}/export",
+    summary: "Everything that fx holds about one person",
+    description:
+      "For who asks under article 15 of the GDPR: the account, the words of names by which it is found, all entries with " +
+      "notes, keys and the names of tokens, and the refusals that are kept under keys. `elsewhere` says what is not in it.",
+    tag: "accounts",
+    role: "operator",
+    answer: personalData,
+  },
+  exportJournal: {
+    method: "GET",
+    path: "/api/export",
+    summary: "The journal as double entry, or as the register of an exchange office",
+    description:
+      "Text that hledger or beancount reads, CSV with a line for each posting, or JSON with a line for each entry; in " +
+      "the order in which the entries were made. Each entry balances in each currency. Customers are told apart by an " +
+      "id that is made of the PESEL and a secret of the ledger. `register` is CSV for Excel in Poland: the purchases and " +
+      "sales of foreign currency as a Polish exchange office records them. The answer is a stream. Its last line says that " +
+      "it came to its end, and with how many entries; without that line it is to be thrown away.",
+    tag: "ledger",
+    role: "operator",
+    query: exportQuery,
+    types: ["text/plain", "text/csv", "application/x-ndjson"],
+  },
   entries: {
     method: "GET",
     path: "/api/entries",
@@ -266,11 +455,94 @@ export const operations = {
     tag: "ledger",
     role: "operator",
     query: entries.entriesQuery,
-    success: { status: 200, schema: entries.entriesPage, types: ["text/event-stream"] },
-    errors: [storage, "overloaded"],
+    answer: entries.entriesPage,
+    types: ["text/event-stream"],
   },
-  ...houseOperations,
-  ...serverOperations,
+  house: {
+    method: "GET",
+    path: "/api/house",
+    summary: "The house's own money, in cash and at the bank",
+    description:
+      "What `/api/house/deposits` put in and `/api/house/withdrawals` took out. With `at`, as it was then.",
+    tag: "ledger",
+    role: "operator",
+    query: accounts.atQuery,
+    answer: house,
+  },
+  houseDeposit: {
+    ...houseChange,
+    path: "/api/house/deposits",
+    summary: "Put the house's own money into the drawer or the bank",
+    description:
+      "The float of the morning, or currency bought for the drawer. Takes every currency that fx knows; no table is " +
+      "needed. It is an entry of kind `deposit` in an account of the house, whose number no customer can have. `POST /api/receipts/{id}/reversal` undoes it.",
+  },
+  houseWithdraw: {
+    ...houseChange,
+    path: "/api/house/withdrawals",
+    summary: "Take the house's own money out of the drawer or the bank",
+    description:
+      "The house may take out more than it put in: its profit. Cash that is brought to the bank is a withdrawal from " +
+      "`cash` and a deposit to `bank`.",
+  },
+  houseStatement: {
+    method: "GET",
+    path: "/api/house/{account}/history",
+    summary: "The entries of the house's cash or of its money at the bank",
+    description: "As `/api/user/{pesel}/history`.",
+    tag: "ledger",
+    role: "operator",
+    query: entries.statementQuery,
+    answer: entries.statement,
+    errors: ["not-found"],
+  },
+  token: {
+    method: "GET",
+    path: "/api/token",
+    summary: "Whose token the request has, and what it allows",
+    description: "Where no tokens are in force, everybody is an operator.",
+    tag: "server",
+    role: "viewer",
+    answer: server.token,
+  },
+  live: {
+    method: "GET",
+    path: "/health/live",
+    summary: "Whether the process runs",
+    description: "Does not ask the database.",
+    tag: "server",
+    role: "anyone",
+    answer: server.live,
+  },
+  ready: {
+    method: "GET",
+    path: "/health/ready",
+    summary: "Whether the store answers and the server is not stopping",
+    description: "Answers 503 while the server stops, and while the database does not answer.",
+    tag: "server",
+    role: "anyone",
+    answer: server.ready,
+    sameShape: 503,
+  },
+  metrics: {
+    method: "GET",
+    path: "/metrics",
+    summary: "Metrics for Prometheus",
+    description: "In the text format of Prometheus.",
+    tag: "server",
+    role: "operator",
+    types: ["text/plain"],
+    errors: ["overloaded"],
+  },
+  openApi: {
+    method: "GET",
+    path: "/openapi.json",
+    summary: "This document",
+    description: "OpenAPI 3.1. `/docs` shows it, and lets you try it.",
+    tag: "server",
+    role: "anyone",
+    types: ["application/json"],
+  },
 } as const satisfies Record<string, Operation>;
 
 export type OperationId = keyof typeof operations;

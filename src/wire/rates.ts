@@ -14,7 +14,6 @@ import {
   time,
   wholeNumber,
 } from "./fields.ts";
-import type { Operation } from "./operation.ts";
 
 /** Rate tables and the history of rates. */
 
@@ -144,68 +143,3 @@ export type RateHistoryJson = z.input<typeof rateHistory>;
 const days = { description: "Number of days, ending with that of the table in force" };
 export const rateHistoryQuery = z.strictObject({ days: wholeNumber(1, 3660, 90).meta(days) });
 export const rateTablesQuery = z.strictObject({ days: wholeNumber(1, 93, 30).meta(days) });
-
-const errors = ["rates-unavailable", "storage-unavailable", "overloaded"] as const;
-
-/** Operations of the tag "rates". */
-export const rateOperations = {
-  rates: {
-    method: "GET",
-    path: "/api/rates",
-    summary: "The table in force, or the last there was, and the one before it",
-    description: "PLN for one unit: the bank buys at bid and sells at ask.",
-    tag: "rates",
-    role: "viewer",
-    success: { status: 200, schema: rates },
-    errors,
-  },
-  suspendTrading: {
-    method: "POST",
-    path: "/api/trading/suspension",
-    summary: "Refuse all orders from now on",
-    description:
-      "Every process on the ledger answers `trading-suspended` to orders until `/api/trading/resumption`. Everything else " +
-      "goes on: quotes, deposits, withdrawals, reversals and reading. It is kept in the ledger, with the token's name, and " +
-      "a new rate table does not end it. Sent again, it replaces the reason. Who can reach the server can read the reason.",
-    tag: "rates",
-    role: "operator",
-    body: suspending,
-    success: { status: 200, schema: trading },
-    errors,
-  },
-  resumeTrading: {
-    method: "POST",
-    path: "/api/trading/resumption",
-    summary: "Settle orders again",
-    description: "Ends a suspension, and changes nothing where there is none.",
-    tag: "rates",
-    role: "operator",
-    body: resuming,
-    isBodyOptional: true,
-    success: { status: 200, schema: trading },
-    errors,
-  },
-  rateHistory: {
-    method: "GET",
-    path: "/api/rates/{code}/history",
-    summary: "Bid and ask of one currency, table by table",
-    description: "Oldest first, over the `days` that end with the table in force.",
-    tag: "rates",
-    role: "viewer",
-    query: rateHistoryQuery,
-    success: { status: 200, schema: rateHistory },
-    errors: ["unsupported-currency", ...errors],
-  },
-  rateTables: {
-    method: "GET",
-    path: "/api/rates/history",
-    summary: "Bid and ask of all currencies, table by table",
-    description:
-      "Oldest first, over the `days` that end with the table in force: every trend in one request.",
-    tag: "rates",
-    role: "viewer",
-    query: rateTablesQuery,
-    success: { status: 200, schema: rateTables },
-    errors,
-  },
-} as const satisfies Record<string, Operation>;

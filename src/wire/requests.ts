@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { compareDecimals, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import { opening } from "./accounts.ts";
 import { cash, reversal } from "./cash.ts";
@@ -155,17 +156,10 @@ function givenTwice(name: string, part: Part): FxError {
 
 /** Whether a double holds the number of a JSON text. */
 function isExact(number: string): boolean {
-  const parsed = String(Number(number));
-  return parsed === number || (number.length <= 400 && significantOf(parsed) === significantOf(number));
-}
-
-/** The digits of a number without zeros around them, and its exponent. */
-function significantOf(number: string): string {
-  const [, whole = "", fraction = "", exponent = "0"] =
-    /^-?(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(number) ?? [];
-  const digits = `${whole}${fraction}`.replace(/^0+/, "");
-  const kept = digits.replace(/0+$/, "");
-  return kept === "" ? "0" : `${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`;
+  const kept = String(Number(number));
+  if (kept === number) return true;
+  const [exact, read] = [parseDecimal(number), parseDecimal(kept)];
+  return exact !== undefined && read !== undefined && compareDecimals(exact, read) === 0;
 }
 
 /**

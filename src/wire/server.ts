@@ -1,6 +1,5 @@
 import * as z from "zod";
 import { date, orNull, reasonCode, source, tableNumber, time } from "./fields.ts";
-import type { Operation } from "./operation.ts";
 import { roles } from "./role.ts";
 
 /** Answers about the server itself and about its caller. */
@@ -33,7 +32,7 @@ export const token = z
   .meta({ id: "Token" });
 export type TokenJson = z.input<typeof token>;
 
-const live = z.object({ status: z.literal("live") }).meta({ id: "Live" });
+export const live = z.object({ status: z.literal("live") }).meta({ id: "Live" });
 
 export const ready = z
   .object({
@@ -67,58 +66,3 @@ export const ready = z
   })
   .meta({ id: "Ready" });
 export type ReadyJson = z.input<typeof ready>;
-
-/** The operations for monitoring and tools. */
-export const serverOperations = {
-  token: {
-    method: "GET",
-    path: "/api/token",
-    summary: "Whose token the request has, and what it allows",
-    description: "Where no tokens are in force, everybody is an operator.",
-    tag: "server",
-    role: "viewer",
-    success: { status: 200, schema: token },
-    errors: [],
-  },
-  live: {
-    method: "GET",
-    path: "/health/live",
-    summary: "Whether the process runs",
-    description: "Does not ask the database.",
-    tag: "server",
-    role: "anyone",
-    success: { status: 200, schema: live },
-    errors: [],
-  },
-  ready: {
-    method: "GET",
-    path: "/health/ready",
-    summary: "Whether the store answers and the server is not stopping",
-    description: "Answers 503 while the server stops, and while the database does not answer.",
-    tag: "server",
-    role: "anyone",
-    success: { status: 200, schema: ready },
-    errors: [],
-    sameShape: 503,
-  },
-  metrics: {
-    method: "GET",
-    path: "/metrics",
-    summary: "Metrics for Prometheus",
-    description: "In the text format of Prometheus.",
-    tag: "server",
-    role: "operator",
-    success: { status: 200, types: ["text/plain"] },
-    errors: ["overloaded"],
-  },
-  openApi: {
-    method: "GET",
-    path: "/openapi.json",
-    summary: "This document",
-    description: "OpenAPI 3.1. `/docs` shows it, and lets you try it.",
-    tag: "server",
-    role: "anyone",
-    success: { status: 200, types: ["application/json"] },
-    errors: [],
-  },
-} as const satisfies Record<string, Operation>;

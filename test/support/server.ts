@@ -123,7 +123,7 @@ function undeclaredCodes(app: FastifyInstance): ReadonlySet<string> {
     const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
     response.end = (...args: unknown[]) => {
       const [, code] = /"type":"urn:fx:error:([a-z-]+)"/.exec(String(args[0])) ?? [];
-      const declared: readonly string[] = ["internal", ...errorsOf(asked)];
+      const declared: readonly string[] = errorsOf(asked);
       if (code !== undefined && !declared.includes(code)) found.add(`${id}: ${code}`);
       return end(...args);
     };

@@ -603,7 +603,7 @@ function conforms(method: string, path: string, answer: HttpAnswer): void {
   for (const line of lines) assert.ok(validate(JSON.parse(line)), JSON.stringify(validate.errors));
   const operation: Operation = operations[operationAt(method, path)?.operationId as OperationId];
   if (answer.status !== 200 || hasLines(operation, "answer")) return;
-  const { success } = operation;
+  const encoded = operation.answer?.encode(operation.answer.decode(answer.json));
   // Encoding what was decoded drops every field that the shape does not have.
-  assert.deepEqual(success.schema?.encode(success.schema.decode(answer.json)), answer.json);
+  assert.deepEqual(JSON.parse(JSON.stringify(encoded)), answer.json);
 }
