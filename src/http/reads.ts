@@ -10,14 +10,12 @@ import type { Handler, HandlerContext } from "./context.ts";
 
 /** The operations that answer a query with one JSON value. */
 type ReadId = {
-  [Id in OperationId]: (typeof operations)[Id] extends { method: "GET"; success: { schema: z.ZodType } }
-    ? Id
-    : never;
+  [Id in OperationId]: (typeof operations)[Id] extends { method: "GET"; answer: z.ZodType } ? Id : never;
 }[OperationId];
 type Query<Id extends ReadId> = (typeof operations)[Id] extends { query: infer Shape extends z.ZodType }
   ? z.output<Shape>
   : undefined;
-type Value<Id extends ReadId> = z.output<(typeof operations)[Id]["success"]["schema"]>;
+type Value<Id extends ReadId> = z.output<(typeof operations)[Id]["answer"]>;
 
 interface Asked<Id extends ReadId> {
   readonly query: Query<Id>;
@@ -87,6 +85,6 @@ function keyOf({ url, caller }: FastifyRequest): string {
 }
 
 function textOf<Id extends ReadId>(id: Id, value: Value<Id>): string {
-  const { schema }: Operation["success"] = operations[id].success;
-  return JSON.stringify(schema?.encode(value));
+  const { answer }: Operation = operations[id];
+  return JSON.stringify(answer?.encode(value));
 }
