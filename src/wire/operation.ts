@@ -50,22 +50,15 @@ export interface Operation {
 /** The codes that the operation may answer with. */
 export function errorsOf(operation: Operation): readonly AnswerCode[] {
   const { path, tag, role, lines, errors = [] } = operation;
-  const all = new Set<AnswerCode>([
-    ...errors,
-    "invalid-request",
-    "forbidden",
-    "method-not-allowed",
-    "internal",
-  ]);
-  const add = (...codes: readonly AnswerCode[]) => codes.forEach((code) => all.add(code));
-  if (path.includes("{pesel}")) add("invalid-pesel", "account-not-found");
-  if (takesKey(operation)) add("idempotency-key-reused");
-  if (tag !== "server") add("overloaded");
+  const all: AnswerCode[] = ["invalid-request", "forbidden", "method-not-allowed", "internal", ...errors];
+  if (path.includes("{pesel}")) all.push("invalid-pesel", "account-not-found");
+  if (takesKey(operation)) all.push("idempotency-key-reused");
+  if (tag !== "server") all.push("overloaded");
   // The lines of a bulk fail one by one.
-  if (tag !== "server" && lines !== "both") add("storage-unavailable");
-  if (role !== "anyone") add("unauthorized");
-  if (!isProbe(path)) add("rate-limited");
-  return answerCodes.filter((code) => all.has(code));
+  if (tag !== "server" && lines !== "both") all.push("storage-unavailable");
+  if (role !== "anyone") all.push("unauthorized");
+  if (!isProbe(path)) all.push("rate-limited");
+  return answerCodes.filter((code) => all.includes(code));
 }
 
 export function takesKey({ headers }: Operation): boolean {
