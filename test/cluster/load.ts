@@ -1,4 +1,3 @@
-import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { Chance } from "../support/chance.ts";
 import { adult } from "../support/fixture.ts";
@@ -68,7 +67,6 @@ export async function startLoad({ url, history, seed }: LoadOptions): Promise<Lo
     finish: async (withinMs) => {
       state.stopAt = performance.now() + withinMs;
       await running;
-      for (const client of [opener, ...clients]) client.close();
       return state.givenUp;
     },
   };
@@ -86,12 +84,11 @@ interface State {
   givenUp: number;
 }
 
-/** A client that does one thing at a time, over its own connection. */
+/** A client that does one thing at a time. */
 class Client {
   readonly #state: State;
   readonly #name: string;
   readonly #chance: Chance;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   #keys = 0;
 
   constructor(state: State, { name, seed }: { readonly name: string; readonly seed: number }) {
@@ -103,10 +100,6 @@ class Client {
   nextKey(): string {
     this.#keys += 1;
     return `${this.#name}-${this.#keys}`;
-  }
-
-  close(): void {
-    this.#agent.destroy();
   }
 
   async write(): Promise<void> {
@@ -223,7 +216,7 @@ class Client {
     const { key, pesel } = order;
     const headers = {
       "content-type": "application/json",
-      [attemptHeader]: attempt,
+      [attemptHeader]: String(attempt),
       ...(key !== null && { "idempotency-key": key }),
     };
     const answer = await this.#send("POST", pathOf(order), JSON.stringify(bodyOf(order)), headers);
@@ -243,46 +236,32 @@ class Client {
     history.add({ ...happened, attempt } as Happening);
   }
 
-  #send(
+  async #send(
     method: string,
     path: string,
     body?: string,
-    headers: Record<string, string | number> = {},
+    headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
-    return new Promise((resolve) => {
-      let status = 0;
-      let answered: IncomingHttpHeaders = {};
-      let text = "";
-      const end = (failure?: string) => resolve({ status, headers: answered, text, failure });
-      const outgoing = request(
-        `${this.#state.url}${path}`,
-        {
-          method,
-          agent: this.#agent,
-          headers: { ...headers, ...length },
-          signal: AbortSignal.timeout(answerWithinMs),
-        },
-        (response) => {
-          status = response.statusCode ?? 0;
-          answered = response.headers;
-          response.setEncoding("utf8").on("data", (chunk) => {
-            text += chunk;
-          });
-          response.once("end", () => end(response.complete ? undefined : "cut off"));
-          response.once("error", (error) => end(failureOf(error)));
-        },
-      );
-      outgoing.once("error", (error) => end(failureOf(error)));
-      outgoing.end(body);
-    });
+    let answered: Response | undefined;
+    let text = "";
+    let failure: string | undefined;
+    try {
+      const signal = AbortSignal.timeout(answerWithinMs);
+      const sent = { method, headers, signal, ...(body !== undefined && { body }) };
+      answered = await fetch(`${this.#state.url}${path}`, sent);
+      const decoder = new TextDecoder();
+      // What came before a connection broke counts, too.
+      for await (const bytes of answered.body ?? []) text += decoder.decode(bytes, { stream: true });
+    } catch (error) {
+      failure = failureOf(error as Error);
+    }
+    return { status: answered?.status ?? 0, headers: answered?.headers ?? new Headers(), text, failure };
   }
 }
 
-function failureOf(error: NodeJS.ErrnoException): string {
-  return error.name === "AbortError" || error.name === "TimeoutError"
-    ? "no answer in time"
-    : (error.code ?? error.message);
+function failureOf({ name, message, cause }: Error): string {
+  if (name === "TimeoutError") return "no answer in time";
+  return (cause as NodeJS.ErrnoException | undefined)?.code ?? message;
 }
 
 /** Whether the order need not be sent again. */

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { minorUnitDigits, parseCurrencyCode } from "../../src/core/currency.ts";
 import type { Balances, Happening, Order, Read } from "./history.ts";
 
@@ -12,7 +11,7 @@ export type Answered = Happening extends infer Each
 /** An HTTP answer; `text` has the body as far as it came before `failure`. */
 export interface Answer {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Headers;
   readonly text: string;
   readonly failure: string | undefined;
 }
@@ -50,24 +49,24 @@ function amountOf(currency: string, minor: number): number {
   return Number((minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency)));
 }
 
-export interface AccountBody {
+interface AccountBody {
   readonly pesel?: unknown;
   readonly currencies: readonly { readonly symbol: string; readonly amount: number }[];
 }
 
-export function balancesOf({ currencies }: AccountBody): Balances {
+function balancesOf({ currencies }: AccountBody): Balances {
   return Object.fromEntries(currencies.map(({ symbol, amount }) => [symbol, minorUnitsIn(amount, symbol)]));
 }
 
 /** An amount of the wire in minor units of its currency. */
-export function minorUnitsIn(amount: number, symbol: string): number {
+function minorUnitsIn(amount: number, symbol: string): number {
   return Math.round(amount * 10 ** digitsOf(symbol));
 }
 
 /** The event of a failed request: a refusal of fx, or an unknown outcome. */
 function ofFailure({ status, headers, text, failure }: Answer): Answered {
   if (failure !== undefined) return { event: "unknown", why: failure };
-  const isProblem = String(headers["content-type"]).startsWith("application/problem+json");
+  const isProblem = (headers.get("content-type") ?? "").startsWith("application/problem+json");
   const { code } = (isProblem ? (parse(text) ?? {}) : {}) as { readonly code?: unknown };
   return typeof code === "string" ? ofCode(code) : { event: "unknown", why: `status ${status}` };
 }
@@ -79,9 +78,9 @@ function ofCode(code: string): Answered {
 
 export function ofOrder(answer: Answer, pesel: string): Answered {
   const { status, headers, text, failure } = answer;
-  const [, receipt] = /\/api\/receipts\/([^/]+)$/.exec(String(headers["fx-receipt"])) ?? [];
+  const [, receipt] = /\/api\/receipts\/([^/]+)$/.exec(headers.get("fx-receipt") ?? "") ?? [];
   if (failure !== undefined || receipt === undefined || status >= 300) return ofFailure(answer);
-  const replayed = headers["idempotency-replayed"] === "true";
+  const replayed = headers.get("idempotency-replayed") === "true";
   if (status === 204) return { event: "done", receipt, replayed, balances: null };
   const account = parse(text) as AccountBody;
   if (account.pesel !== pesel) throw new Error(`the answer is about another account: ${text}`);
