@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { EntryKind } from "../../src/core/journal.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
+import { type Answer, type Asked, overHttp } from "../support/channels.ts";
 import { adult } from "../support/fixture.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
 import { until } from "../support/until.ts";
@@ -49,12 +50,12 @@ export async function killNine(kills: number): Promise<KillReport> {
     for (let round = 0; round <= kills; round += 1) {
       const { served, readyMs: tookMs } = await serve(path);
       const { url } = served;
+      const ask = overHttp(url);
       readyMs.push(tookMs);
       if (round === 0) await openAccounts(url);
       for (const [key, asked] of unanswered) {
-        const answer = await ask(url, asked, key);
-        assert.equal(answer.status, asked.status, `${asked.kind} sent again: ${answer.text}`);
-        answered.set(key, answer.receipt);
+        const answer = await ask({ ...asked, key });
+        answered.set(key, receiptOf(answer));
         count(kinds, asked.kind);
         if (answer.replayed) count(settledBefore, asked.kind);
       }
@@ -69,13 +70,13 @@ export async function killNine(kills: number): Promise<KillReport> {
           const asked = client.next();
           const key = randomUUID();
           unanswered.set(key, asked);
-          const answer = await ask(url, asked, key).catch(() => undefined);
+          const answer = await ask({ ...asked, key }).catch(() => undefined);
           if (answer === undefined) continue;
-          assert.equal(answer.status, asked.status, `${asked.kind}: ${answer.text}`);
+          const receipt = receiptOf(answer);
           unanswered.delete(key);
-          answered.set(key, answer.receipt);
+          answered.set(key, receipt);
           count(kinds, asked.kind);
-          client.done(asked, answer.receipt);
+          client.done(asked, receipt);
         }
       });
       const before = answered.size;
@@ -87,7 +88,8 @@ export async function killNine(kills: number): Promise<KillReport> {
       await Promise.all(load);
       lost += unanswered.size;
     }
-    await check(path, answered);
+    const store = openSqlite(path);
+    await assertSettledOnce(store, answered).finally(() => store.close());
     readyMs.sort((a, b) => a - b);
     return {
       kills,
@@ -105,11 +107,6 @@ function count(counts: Record<string, number>, kind: EntryKind): void {
   counts[kind] = (counts[kind] ?? 0) + 1;
 }
 
-async function check(path: string, answered: ReadonlyMap<string, string>): Promise<void> {
-  const store = openSqlite(path);
-  await assertSettledOnce(store, answered).finally(() => store.close());
-}
-
 /** Restarts the server on the same ledger and waits until it is ready. */
 async function serve(path: string): Promise<{ served: Served; readyMs: number }> {
   const started = performance.now();
@@ -119,19 +116,17 @@ async function serve(path: string): Promise<{ served: Served; readyMs: number }>
 }
 
 async function openAccounts(url: string): Promise<void> {
+  const ask = overHttp(url);
   for (let index = 0; index < accounts + clients; index += 1) {
-    const pln = index < accounts ? 1_000_000_000 : 0;
-    const body = { name: "Jan", surname: "Kowalski", pesel: adult(index), pln };
-    assert.equal((await post(`${url}/api/user`, body)).status, 204);
+    const pln = index < accounts ? "1000000000" : "0";
+    receiptOf(await ask({ kind: "opening", pesel: adult(index), name: "Jan", surname: "Kowalski", pln }));
   }
 }
 
-interface Asked {
-  readonly kind: EntryKind;
-  readonly path: string;
-  readonly body: object;
-  /** The status of a success; no request is to be refused. */
-  readonly status: 200 | 204;
+/** The receipt of an answer; no request is to be refused. */
+function receiptOf({ told }: Answer): string {
+  assert.ok("receipt" in told && told.receipt !== undefined, JSON.stringify(told));
+  return told.receipt;
 }
 
 /** Sends every kind of request in turn; what changes the state of an account, to one of its own. */
@@ -150,67 +145,37 @@ class Client {
   next(): Asked {
     this.#count += 1;
     const pesel = adult(this.#count % accounts);
-    const name = `Jan ${this.#count}`;
-    const cash = { amount: 0.01, currency: "PLN" };
-    const account = (kind: EntryKind, last: string, body: object): Asked => {
-      return { kind, path: `/api/user/${pesel}/${last}`, body, status: 200 };
-    };
+    const name = { name: `Jan ${this.#count}`, surname: "Kowalski" };
+    const cash = { pesel, amount: "0.01", currency: "PLN" };
+    const receipt = this.#count % 6 === 4 ? this.#undoable.pop() : undefined;
+    if (receipt !== undefined) return { kind: "reversal", pesel, receipt, reason: "a slip" };
     switch (this.#count % 6) {
       case 0:
-        return account("deposit", "deposits", cash);
+        return { kind: "deposit", ...cash };
       case 1:
-        return account("withdrawal", "withdrawals", cash);
+        return { kind: "withdrawal", ...cash };
       case 2:
-        return account("renaming", "name", { name, surname: "Kowalski" });
+        return { kind: "renaming", pesel, ...name };
       case 3:
-        return this.#nextOfOwn({ name, surname: "Nowak", pesel: this.#own, pln: 0 });
-      case 4: {
-        const id = this.#undoable.pop();
-        if (id !== undefined) {
-          return {
-            kind: "reversal",
-            path: `/api/receipts/${id}/reversal`,
-            body: { reason: "a slip" },
-            status: 200,
-          };
-        }
-      }
+        return this.#nextOfOwn(name);
+      default:
+        return { kind: "exchange", pesel, from: "PLN", to: "USD", toBuy: "0.01" };
     }
-    const body = { pesel, from: "PLN", to: "USD", toBuy: 0.01 };
-    return { kind: "exchange", path: `/api/exchange/${pesel}`, body, status: 200 };
   }
 
   /** Closes the account, opens it again, blocks and unblocks it. */
-  #nextOfOwn(opening: object): Asked {
+  #nextOfOwn(name: { name: string; surname: string }): Asked {
+    const pesel = this.#own;
     const kinds = ["closing", "opening", "block", "unblock"] as const;
     const kind = kinds[this.#turns % kinds.length] ?? "closing";
     this.#turns += 1;
-    if (kind === "opening") return { kind, path: "/api/user", body: opening, status: 204 };
-    const body = kind === "closing" ? {} : { reason: "a freeze" };
-    return { kind, path: `/api/user/${this.#own}/${kind}`, body, status: 200 };
+    if (kind === "opening") return { kind, pesel, ...name, pln: "0" };
+    return kind === "closing" ? { kind, pesel } : { kind, pesel, reason: "a freeze" };
   }
 
   done({ kind }: Asked, receipt: string): void {
     if (["exchange", "deposit", "withdrawal"].includes(kind)) this.#undoable.push(receipt);
   }
-}
-
-async function ask(url: string, { path, body }: Asked, key: string) {
-  const response = await post(`${url}${path}`, body, { "idempotency-key": key });
-  return {
-    status: response.status,
-    text: await response.text(),
-    receipt: response.headers.get("fx-receipt")?.split("/").at(-1) ?? "",
-    replayed: response.headers.has("idempotency-replayed"),
-  };
-}
-
-function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
