@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -10,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { adult } from "./support/fixture.ts";
 import { runFx, type Served, startFx } from "./support/run-fx.ts";
+import { openTcpProxy } from "./support/tcp-proxy.ts";
 import { until } from "./support/until.ts";
 
 // The programs of docs/clients as they stand there, against a server that asks for tokens, through a network that breaks.
@@ -23,39 +23,28 @@ const programOf = (file: string) => readFileSync(join(root, "docs/clients", file
 
 /** A network that cuts off the first answer to each path after this part of it. */
 async function brokenNetwork(target: number, part: number) {
-  const sockets = new Set<Socket>();
   const broken: string[] = [];
-  const server = createServer((client) => {
-    const upstream = connect(target, "127.0.0.1");
-    let isCut = false;
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => void [client.destroy(), upstream.destroy()]);
-    }
-    client.on("data", (bytes) => {
-      const [, path] = /^POST (\S+) HTTP/.exec(bytes.toString("latin1")) ?? [];
-      if (path !== undefined && !broken.includes(path)) {
-        broken.push(path);
-        isCut = true;
-      }
-      upstream.write(bytes);
-    });
-    upstream.on("data", (bytes) => {
-      if (!isCut) client.write(bytes);
-      else client.write(bytes.subarray(0, part * bytes.length), () => client.destroy());
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    broken,
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
+  const network = await openTcpProxy(
+    () => target,
+    ({ client, server }) => {
+      let isCut = false;
+      return {
+        toServer: (bytes) => {
+          const [, path] = /^POST (\S+) HTTP/.exec(bytes.toString("latin1")) ?? [];
+          if (path !== undefined && !broken.includes(path)) {
+            broken.push(path);
+            isCut = true;
+          }
+          server.write(bytes);
+        },
+        toClient: (bytes) => {
+          if (!isCut) client.write(bytes);
+          else client.write(bytes.subarray(0, part * bytes.length), () => client.destroy());
+        },
+      };
     },
-  };
+  );
+  return { ...network, broken };
 }
 
 describe("The programs of docs/clients", { concurrency: true }, () => {
@@ -143,7 +132,7 @@ describe("The programs of docs/clients", { concurrency: true }, () => {
     const token = (
       await runFx(["token", "create", file, "--role", "operator", "--tokens", join(folder, "tokens")])
     ).stdout.trim();
-    const network = await cuttingNetwork(Number(new URL(server.url).port));
+    const network = await openTcpProxy(() => Number(new URL(server.url).port));
     t.after(network.close);
     const start = () =>
       spawn("python3", [file, path], {
@@ -189,33 +178,6 @@ describe("The programs of docs/clients", { concurrency: true }, () => {
     assert.deepEqual(seen, all.slice(0, seen.length));
   });
 });
-
-/** A network whose connections all break when it is cut. */
-async function cuttingNetwork(target: number) {
-  const sockets = new Set<Socket>();
-  const network = createServer((client) => {
-    const upstream = connect(target, "127.0.0.1");
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => void [client.destroy(), upstream.destroy()]);
-    }
-    client.pipe(upstream).pipe(client);
-  });
-  network.listen(0, "127.0.0.1");
-  await once(network, "listening");
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-  return {
-    url: `http://127.0.0.1:${(network.address() as AddressInfo).port}`,
-    cut,
-    close: () => {
-      cut();
-      network.close();
-    },
-  };
-}
 
 /** The ids of the entries in an outbox, in the order in which they were written. */
 function idsIn(path: string): string[] {

@@ -13,6 +13,7 @@ import { cash } from "../service-changes.contract.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
 import { openStandIn, rawAnswer, receiptFrom } from "../support/stand-in.ts";
+import { openTcpProxy } from "../support/tcp-proxy.ts";
 
 /** A server with two accounts of 1000 PLN. */
 async function instance(t: TestContext) {
@@ -92,32 +93,22 @@ async function resetting(t: TestContext, url: string, afterBytes: number): Promi
 }
 
 /** A proxy that breaks each connection after a given number of bytes of answers. */
-function cutter(t: TestContext, url: string, bytesOf: (connection: number) => number): Promise<string> {
-  let connections = 0;
-  const sockets = new Set<Socket>();
-  const server = createTcpServer((client) => {
-    connections += 1;
-    let left = bytesOf(connections);
-    const upstream = connect(Number(new URL(url).port), "127.0.0.1");
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        client.destroy();
-        upstream.destroy();
-      });
-    }
-    client.pipe(upstream);
-    upstream.on("data", (chunk: Buffer) => {
-      client.write(chunk.subarray(0, left));
-      left -= chunk.length;
-      if (left <= 0) client.end(() => upstream.destroy());
-    });
-  });
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-  });
-  return listening(t, server);
+async function cutter(t: TestContext, url: string, bytesOf: (connection: number) => number): Promise<string> {
+  const proxy = await openTcpProxy(
+    () => Number(new URL(url).port),
+    ({ client }, nth) => {
+      let left = bytesOf(nth + 1);
+      return {
+        toClient: (bytes) => {
+          client.write(bytes.subarray(0, left));
+          left -= bytes.length;
+          if (left <= 0) client.end(() => client.destroy());
+        },
+      };
+    },
+  );
+  t.after(() => proxy.close());
+  return proxy.url;
 }
 
 test("Lines without a key that were sent when the connection was reset have an unknown outcome, and the others are not done", async (t) => {

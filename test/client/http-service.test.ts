@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { openHttpService } from "../../src/client/http-service.ts";
@@ -11,6 +11,7 @@ import { FxError } from "../../src/core/errors.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
+import { openTcpProxy } from "../support/tcp-proxy.ts";
 
 const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
 
@@ -147,7 +148,7 @@ describe("an order whose answer is lost", () => {
     const server = await startServer();
     t.after(() => server.close());
     await server.service.createAccount(opening({ index: 1 }));
-    const lossy = await startLossyProxy(t, new URL(server.url).port);
+    const lossy = await startLossyProxy(t, Number(new URL(server.url).port));
     const settlement = await client(t, lossy.url).exchange({ ...order, key: "once" });
     assert.deepEqual([settlement.replayed, lossy.lost()], [false, 1]);
     assert.equal((await server.service.statement(pesel, { limit: 10 })).items.length, 2);
@@ -250,25 +251,18 @@ describe("what is sent", () => {
 });
 
 /** Passes bytes on to fx, but closes the first connection instead of passing on its answer. */
-async function startLossyProxy(t: TestContext, port: string) {
+async function startLossyProxy(t: TestContext, port: number) {
   let lost = 0;
-  const proxy = createTcpServer((near) => {
-    const far = connect(Number(port), "127.0.0.1");
-    near.on("error", () => {});
-    near.pipe(far);
-    far.on("data", (chunk) => {
-      if (lost > 0) near.write(chunk);
-      else {
-        lost += 1;
-        near.destroy();
-      }
-    });
-    near.on("close", () => far.destroy());
-  });
-  proxy.listen(0, "127.0.0.1");
-  await once(proxy, "listening");
+  const proxy = await openTcpProxy(
+    () => port,
+    ({ client }, nth) => {
+      if (nth > 0) return {};
+      lost += 1;
+      return { toClient: () => client.destroy() };
+    },
+  );
   t.after(() => proxy.close());
-  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, lost: () => lost };
+  return { url: proxy.url, lost: () => lost };
 }
 
 test("A read whose query no server takes is refused as invalid-request, without being sent", async (t) => {

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { openHttpService } from "../../src/client/http-service.ts";
@@ -12,6 +10,7 @@ import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
+import { openTcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 import { centOrder, sendOrder } from "./orders.ts";
 
@@ -22,35 +21,6 @@ const bulks = 1;
 const bulkLines = 200;
 const cuts = 100;
 const kills = 4;
-
-/** A network to any of the servers of the moment, which breaks each connection when it is cut. */
-async function openNetwork(servers: readonly Served[]) {
-  const sockets = new Set<Socket>();
-  let connections = 0;
-  const network = createServer((client) => {
-    connections += 1;
-    const { port } = new URL(servers[connections % servers.length]?.url ?? "");
-    const server = connect(Number(port), "127.0.0.1");
-    for (const socket of [client, server]) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        sockets.delete(socket);
-        void [client.destroy(), server.destroy()];
-      });
-    }
-    client.pipe(server).pipe(client);
-  });
-  network.listen(0, "127.0.0.1");
-  await once(network, "listening");
-  return {
-    url: `http://127.0.0.1:${(network.address() as AddressInfo).port}`,
-    cut: () => {
-      for (const socket of sockets) socket.destroy();
-    },
-    close: () => void network.close(),
-  };
-}
 
 /** Follows over HTTP until it is aborted. */
 async function follow(service: ExchangeService, seen: Receipt[], signal: AbortSignal): Promise<void> {
@@ -104,9 +74,10 @@ test("Followers of two servers see every entry once and in order, although they 
   const start = () => startFx(["--rates", "demo", "--log-level", "silent"], { env });
   const servers = [await start(), await start()];
   t.after(() => Promise.all(servers.map((server) => server.stop())));
-  const network = await openNetwork(servers);
+  // It leads to the servers of the moment, in turn.
+  const network = await openTcpProxy((nth) => Number(new URL(servers[nth % servers.length]?.url ?? "").port));
   const remote = openHttpService(network.url, { pauseMs: 20 });
-  t.after(() => void [network.cut(), network.close()]);
+  t.after(() => network.close());
 
   const ending = new AbortController();
   const seen: Receipt[][] = [[], []];
