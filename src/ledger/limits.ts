@@ -20,12 +20,12 @@ export const limits = {
   sqliteOpenWaitMs: 5_000,
   /** URL `deadline`: how long a lost or contended PostgreSQL is tried again. One try has half of it. */
   deadlineMs: 10_000,
+  /** The same for a statement that goes through all accounts, or a day's entries. */
+  longReadMs: 10 * 60_000,
   /** URL `connect_timeout`: how long one host may take to answer. Never past the deadline. */
   connectMs: 3_000,
   /** URL `statement_timeout`: how long PostgreSQL works on one statement. */
   statementMs: 5_000,
-  /** How long PostgreSQL works on a statement that goes through all accounts, or a day's entries. */
-  longStatementMs: 5 * 60_000,
   /** URL `lock_timeout`: how long PostgreSQL waits for one lock. */
   lockMs: 3_000,
   /**

@@ -176,14 +176,6 @@ export class Connection {
     );
   }
 
-  /** Ends the session with the server. Nothing may be under way. */
-  async close(): Promise<void> {
-    this.#lost ??= new ConnectionLost("the connection was ended");
-    const timer = setTimeout(() => this.#socket.destroy(), 1000);
-    await this.#client.end();
-    clearTimeout(timer);
-  }
-
   /**
    * Cuts it. What is under way fails as lost.
    * @returns why it is lost

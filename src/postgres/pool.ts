@@ -65,7 +65,6 @@ export class Pool {
     const slots = Array.from({ length: this.#place.poolSize });
     await Promise.allSettled(slots.map(() => this.#takeSlot(deadline, false)));
     this.#isClosed = true;
-    await Promise.allSettled(this.#idle.map((connection) => connection.close()));
     for (const connection of this.#all) connection.destroy();
   }
 
@@ -96,7 +95,7 @@ export class Pool {
 
   #drop(connection: Connection): void {
     this.#all.delete(connection);
-    connection.close().catch(() => {});
+    connection.destroy();
   }
 
   #passOver(host: PostgresHost): void {

@@ -121,7 +121,7 @@ export class PostgresStore extends SqlReader implements Store {
     ...parameters: readonly SqlParameter[]
   ): Promise<readonly SqlRow[]> {
     return this.#persist((connection) => rowsOf(connection, [sql, parameters]), {
-      deadlineMs: 2 * limits.longStatementMs,
+      deadlineMs: limits.longReadMs,
     });
   }
 

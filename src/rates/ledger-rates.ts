@@ -16,7 +16,6 @@ import {
 import { nextTable } from "./judge.ts";
 import { isLive, type RateSource, sourceName } from "./source.ts";
 import {
-  aheadMs,
   clockProblem,
   dayOf,
   effectiveOn,
@@ -84,7 +83,7 @@ export class LedgerRates implements CurrentRates {
       tables: [],
       heldBack: undefined,
       failure: undefined,
-      clock: undefined,
+      aheadMs: 0,
     };
   }
 
@@ -160,7 +159,7 @@ export class LedgerRates implements CurrentRates {
       notTradedCode,
       problem: problemOf(this.#known),
       heldBack: heldBack?.table.number,
-      clock: clockProblem(aheadMs(this.#known, this.#options.now()), source.name),
+      clock: clockProblem(this.#known.aheadMs, source.name),
       fetches: this.#fetches,
     };
   }
@@ -226,10 +225,8 @@ export class LedgerRates implements CurrentRates {
   async #ask(): Promise<void> {
     const { source, now } = this.#options;
     const { tables, date } = await source.tables(this.#closing.signal);
-    const at = now();
-    const elapsedMs = performance.now();
     // An answer without a date says nothing new of this clock.
-    if (date !== undefined) this.#known.clock = { aheadMs: at.getTime() - date.getTime(), at, elapsedMs };
+    if (date !== undefined) this.#known.aheadMs = now().getTime() - date.getTime();
     this.#known.tables = tables;
   }
 
@@ -270,7 +267,7 @@ export class LedgerRates implements CurrentRates {
     for (;;) {
       const inForce = await this.#follow();
       const isJudged = known.role !== "read" && !isElsewhere(known);
-      const effective = isJudged ? effectiveOn(dayOf(now(), aheadMs(known, now())), known.tables) : [];
+      const effective = isJudged ? effectiveOn(dayOf(now(), known.aheadMs), known.tables) : [];
       const { acceptTable } = known.rules;
       const { accept, heldBack } = await nextTable(ledger, effective, inForce?.table, acceptTable);
       known.heldBack = heldBack;

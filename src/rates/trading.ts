@@ -25,15 +25,8 @@ export interface Known {
   heldBack: HeldBack | undefined;
   /** Why the last refresh failed: the source, or the ledger. */
   failure: string | undefined;
-  /** This machine's clocks at the source's last answer, if that told the time. */
-  clock: ClockReading | undefined;
-}
-
-interface ClockReading {
-  readonly aheadMs: number;
-  readonly at: Date;
-  /** On the clock of `performance.now()`, which is never set. */
-  readonly elapsedMs: number;
+  /** How far this machine's clock was ahead of the source's at its last answer that told the time. */
+  aheadMs: number;
 }
 
 export interface Prices {
@@ -100,7 +93,7 @@ function problemWith(table: RateTable | undefined, known: Known, now: Date): Pro
   const { maxAgeDays } = known.rules;
   const { number, effectiveDate } = table;
   const today = warsawDate(now);
-  const clock = clockProblem(aheadMs(known, now), source.name);
+  const clock = clockProblem(known.aheadMs, source.name);
   if (effectiveDate > today) {
     const cause = clock ?? "This clock is behind, or a process whose clock is ahead put the table in force.";
     const reason = `The rate table in force, ${number}, takes effect on ${effectiveDate}, and by this machine's clock it is ${today}. ${cause}`;
@@ -150,13 +143,6 @@ export function effectiveOn(today: CalendarDate, tables: readonly RateTable[]): 
   return tables.filter(({ effectiveDate }) => effectiveDate <= today);
 }
 
-/** How far this machine's clock is ahead of the source's, unless it was set forward since the last answer. */
-export function aheadMs({ clock }: Pick<Known, "clock">, now: Date): number {
-  if (clock === undefined) return 0;
-  const setBackMs = performance.now() - clock.elapsedMs - (now.getTime() - clock.at.getTime());
-  return clock.aheadMs - Math.max(0, setBackMs);
-}
-
 const clockToleranceMs = 5 * 60_000;
 
 /** The warning about this machine's clock, if that is wrong. */
@@ -191,7 +177,7 @@ export function newsOf(known: Known, now: Date): readonly RatesEvent[] {
   if (heldBack !== undefined) {
     news.push({ kind: "refused", table: heldBack.table.number, problem: problemOf(known) ?? "" });
   }
-  const clock = clockProblem(aheadMs(known, now), source.name);
+  const clock = clockProblem(known.aheadMs, source.name);
   if (clock !== undefined) news.push({ kind: "clock", problem: clock });
   return news;
 }

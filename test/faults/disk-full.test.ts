@@ -1,20 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
+import { describe, test } from "node:test";
 import type { AuditReport } from "../../src/core/service.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { type Disk, diskRefusal, smallDisk } from "../support/full-disk.ts";
 import { runFx, startFx } from "../support/run-fx.ts";
 import { counted } from "../support/service.ts";
-
-function ledgerPath(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "fx-disk-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  return join(folder, "ledger.db");
-}
 
 async function post(url: string, body: unknown): Promise<{ status: number; code: string | undefined }> {
   const response = await fetch(url, {
@@ -27,7 +20,7 @@ async function post(url: string, body: unknown): Promise<{ status: number; code:
 }
 
 test("Orders fail while the disk is full, and are settled again when there is room", async (t) => {
-  const path = ledgerPath(t);
+  const path = join(newFolder(t), "ledger.db");
   const server = await startFx(["--db", `sqlite:${path}`, "--rates", "demo", "--log-level", "silent"]);
   t.after(() => server.stop());
   const pesel = adult();

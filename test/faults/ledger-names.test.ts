@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import {
-  closeSync,
   cpSync,
   existsSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   readdirSync,
-  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -19,19 +15,18 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { adult } from "../support/fixture.ts";
-import { type Ran, runFx, type Served, spawnFx, startFx } from "../support/run-fx.ts";
+import { newFolder } from "../support/folder.ts";
+import { runFx, type Served, spawnFx, startFx } from "../support/run-fx.ts";
 import { until } from "../support/until.ts";
 
 const pesel = adult();
 /** Mounts to undo at the end of the test. */
 const mounts: string[] = [];
-const launcher = fileURLToPath(new URL("../../bin/fx.js", import.meta.url));
 
 /** A folder with the ledger `data/fx.db` of a running server; its one account with 1,000 PLN is only in the log. */
 async function servedLedger(t: TestContext): Promise<{ folder: string; server: Served }> {
-  const folder = newFolder(t);
+  const folder = folderOfData(t);
   mkdirSync(join(folder, "deep", "er"), { recursive: true });
   const server = await serve(t, folder, "data/fx.db");
   const opened = await post(server, "/api/user", { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
@@ -39,12 +34,11 @@ async function servedLedger(t: TestContext): Promise<{ folder: string; server: S
   return { folder, server };
 }
 
-function newFolder(t: TestContext): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "fx-names-")));
+function folderOfData(t: TestContext): string {
   t.after(() => {
     for (const where of mounts.splice(0)) execFileSync("umount", ["--lazy", where]);
-    rmSync(folder, { recursive: true });
   });
+  const folder = newFolder(t);
   mkdirSync(join(folder, "data"));
   return folder;
 }
@@ -79,30 +73,6 @@ const commands = (name: string): Record<string, readonly string[]> => {
   };
 };
 
-/** Runs fx with `data/fx.db` as its file descriptor 9. */
-async function runWithDescriptor(cwd: string, args: readonly string[]): Promise<Ran> {
-  const descriptor = openSync(join(cwd, "data/fx.db"), "r");
-  try {
-    const rest = Array.from({ length: 6 }, () => "ignore" as const);
-    const { PATH = "" } = process.env;
-    const child = spawn(process.execPath, [launcher, ...args], {
-      cwd,
-      env: { PATH, HOME: "/nonexistent", FX_RATES: "demo" },
-      stdio: ["ignore", "pipe", "pipe", ...rest, descriptor],
-    });
-    const texts = [child.stdout, child.stderr].map(async (stream) => {
-      let text = "";
-      for await (const chunk of stream as NonNullable<typeof stream>) text += String(chunk);
-      return text;
-    });
-    const [exit] = await once(child, "exit");
-    const [stdout = "", stderr = ""] = await Promise.all(texts);
-    return { stdout, stderr, exit };
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
 interface Name {
   readonly name: string;
   readonly make?: (folder: string) => void;
@@ -126,7 +96,6 @@ const names: Record<string, Name> = {
     name: "elsewhere/../../data/./fx.db",
     make: (folder) => symlinkSync("deep/er", join(folder, "elsewhere")),
   },
-  "a descriptor in /proc/self/fd": { name: "/proc/self/fd/9" },
   "another mount of its folder": {
     name: "mounted/fx.db",
     make: (folder) => {
@@ -157,20 +126,16 @@ function mountRefusal(): string | false {
 }
 
 const isMounted = (what: string) => /mount/.test(what);
-const isDescriptor = ({ name }: Name) => name.endsWith("/9");
 
 describe("Other names of a ledger", () => {
   for (const [what, other] of Object.entries(names)) {
-    const skip = (isMounted(what) && cannotMount) || (isDescriptor(other) && !existsSync("/proc/self/fd"));
+    const skip = isMounted(what) && cannotMount;
     test(`Commands and servers under ${what} see and change the running server's ledger`, {
       skip,
     }, async (t) => {
       const { folder, server } = await servedLedger(t);
       other.make?.(folder);
-      const run = (args: readonly string[]) =>
-        isDescriptor(other)
-          ? runWithDescriptor(folder, args)
-          : runFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
+      const run = (args: readonly string[]) => runFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
       const { show, audit, withdraw, backup } = commands(other.name) as Record<string, readonly string[]>;
       const result = async (args: readonly string[] = []) => {
         const { exit, stdout, stderr } = await run(args);
@@ -187,17 +152,15 @@ describe("Other names of a ledger", () => {
       assert.match(onto.stderr, /exists\. Name a new file: a backup replaces nothing/);
       assert.equal(onto.exit, 2);
       assert.equal((await result(show)).pesel, pesel);
-      if (!isDescriptor(other)) {
-        const second = await serve(t, folder, other.name);
-        const answers = await Promise.all([payOut(server, 999), payOut(second, 999)]);
-        assert.deepEqual(answers.sort(), [200, 400]);
-      }
+      const second = await serve(t, folder, other.name);
+      const answers = await Promise.all([payOut(server, 999), payOut(second, 999)]);
+      assert.deepEqual(answers.sort(), [200, 400]);
       assert.deepEqual(logsIn(folder), ["data/fx.db-shm", "data/fx.db-wal"]);
     });
   }
 
   test("A new ledger is made at the target of a dangling symbolic link", async (t) => {
-    const folder = newFolder(t);
+    const folder = folderOfData(t);
     symlinkSync("data/fx.db", join(folder, "link.db"));
     const servers = await Promise.all([serve(t, folder, "link.db"), serve(t, folder, "data/fx.db")]);
     const [first, second] = servers as [Served, Served];
@@ -251,10 +214,6 @@ const refused: Record<string, Name & { readonly reason: RegExp }> = {
     make: (folder) => renameSync(join(folder, "data/fx.db"), join(folder, "data/renamed.db")),
     reason: /Another process has .*renamed\.db open.*give the file the name back/,
   },
-  "a descriptor of the file, which was removed": {
-    name: "/proc/self/fd/9",
-    reason: /leads to a file that was removed/,
-  },
 };
 
 describe("Names under which a ledger is refused", () => {
@@ -264,18 +223,14 @@ describe("Names under which a ledger is refused", () => {
       const { folder } = await servedLedger(t);
       other.make?.(folder);
       for (const [command, args] of Object.entries(commands(other.name))) {
-        const ran = isDescriptor(other)
-          ? await runRemoved(folder, args)
-          : await runFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
+        const ran = await runFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
         assert.equal(ran.exit, 7, `${command}: ${ran.stdout}`);
         assert.match(ran.stderr.replaceAll(/\s+/g, " "), other.reason, command);
       }
       const doctor = ["doctor", "--url", `sqlite:${other.name}`, "--json"];
-      if (!isDescriptor(other)) {
-        await assert.rejects(serve(t, folder, other.name), /ended with 7/);
-        const { stdout } = await runFx(doctor, { cwd: folder, env: { FX_RATES: "demo" } });
-        assert.match(stdout, other.reason);
-      }
+      await assert.rejects(serve(t, folder, other.name), /ended with 7/);
+      const { stdout } = await runFx(doctor, { cwd: folder, env: { FX_RATES: "demo" } });
+      assert.match(stdout, other.reason);
       assert.deepEqual(logsIn(folder), ["data/fx.db-shm", "data/fx.db-wal"]);
       assert.ok(!existsSync(join(folder, "copy.db")));
     });
@@ -292,26 +247,6 @@ describe("Names under which a ledger is refused", () => {
   });
 });
 
-async function runRemoved(folder: string, args: readonly string[]): Promise<Ran> {
-  const copy = join(folder, "removed");
-  mkdirSync(join(copy, "data"), { recursive: true });
-  cpSync(join(folder, "data/fx.db"), join(copy, "data/fx.db"));
-  const sh = 'exec 9<data/fx.db; rm data/fx.db; exec "$0" "$@"';
-  const { PATH = "" } = process.env;
-  const child = spawn("sh", ["-c", sh, process.execPath, launcher, ...args], {
-    cwd: copy,
-    env: { PATH, HOME: "/nonexistent", FX_RATES: "demo" },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  let stderr = "";
-  child.stderr.on("data", (chunk) => {
-    stderr += String(chunk);
-  });
-  const [exit] = await once(child, "close");
-  assert.deepEqual(readdirSync(join(copy, "data")), []);
-  return { stdout: "", stderr, exit };
-}
-
 test("The draft left by a killed process beside a new ledger is not another name of it", async (t) => {
   const { folder, server } = await servedLedger(t);
   await server.stop();
@@ -321,6 +256,16 @@ test("The draft left by a killed process beside a new ledger is not another name
   const { stdout, exit } = await runFx(show, { cwd: folder });
   assert.deepEqual([exit, plnOf(JSON.parse(stdout))], [0, 1000]);
 });
+
+/** The balance of the ledger, and of its older copy. */
+function balancesIn(folder: string): Promise<(number | undefined)[]> {
+  return Promise.all(
+    ["data/fx.db", "older/fx.db"].map(async (name) => {
+      const { show = [] } = commands(name);
+      return plnOf(JSON.parse((await runFx(show, { cwd: folder })).stdout));
+    }),
+  );
+}
 
 test("A server refuses everything while a link in its path leads elsewhere, and settles no order there", async (t) => {
   const { folder, server: first } = await servedLedger(t);
@@ -341,13 +286,7 @@ test("A server refuses everything while a link in its path leads elsewhere, and 
   assert.equal(await payOut(server, 1), 200);
   lead("older");
   await server.stop();
-  const balances = await Promise.all(
-    ["data/fx.db", "older/fx.db"].map(async (name) => {
-      const { show = [] } = commands(name);
-      return plnOf(JSON.parse((await runFx(show, { cwd: folder })).stdout));
-    }),
-  );
-  assert.deepEqual(balances, [998, 1000]);
+  assert.deepEqual(await balancesIn(folder), [998, 1000]);
   assert.deepEqual(logsIn(folder), []);
 });
 
@@ -365,11 +304,5 @@ test("A batch stays with its first ledger although a link in the path is switche
   renameSync(join(folder, "next"), join(folder, "current"));
   const { exit, stderr } = await ended;
   assert.equal(exit, 0, stderr);
-  const balances = await Promise.all(
-    ["data/fx.db", "older/fx.db"].map(async (name) => {
-      const { show = [] } = commands(name);
-      return plnOf(JSON.parse((await runFx(show, { cwd: folder })).stdout));
-    }),
-  );
-  assert.deepEqual(balances, [1000 + lines, 1000]);
+  assert.deepEqual(await balancesIn(folder), [1000 + lines, 1000]);
 });

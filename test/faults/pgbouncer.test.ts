@@ -113,7 +113,7 @@ describe("PgBouncer", { skip: withoutPgBouncer }, () => {
     await Promise.all([1, 2].map(() => runSql(pooler.url, "select pg_sleep(0.2)")));
     const place = parsePostgresUrl(pooler.url);
     const connection = await Connection.open(place, place.hosts[0] as PostgresHost);
-    t.after(() => connection.close());
+    t.after(() => connection.destroy());
     const sessions = new Set<unknown>();
     for (let count = 0; count < 4; count += 1) {
       await connection.begin("");

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { runFx, type Served, startFx } from "../support/run-fx.ts";
 
 const pesel = adult();
@@ -39,8 +39,7 @@ async function fill(path: string): Promise<void> {
 
 /** A server whose file is replaced at run time by a backup of its ledger. */
 async function replacedLedger(t: TestContext): Promise<{ path: string; server: Served }> {
-  const folder = mkdtempSync(join(tmpdir(), "fx-replaced-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const [path, copy] = [join(folder, "ledger.db"), join(folder, "copy.db")];
   await fill(path);
   const server = await serve(t, path);

@@ -18,7 +18,7 @@ import { until } from "../support/until.ts";
 async function connect(t: TestContext, url: string): Promise<Connection> {
   const place = parsePostgresUrl(url);
   const connection = await Connection.open(place, place.hosts[0] as PostgresHost);
-  t.after(() => connection.close());
+  t.after(() => connection.destroy());
   return connection;
 }
 

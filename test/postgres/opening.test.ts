@@ -27,63 +27,6 @@ describe("Opening a PostgreSQL database", () => {
     }
   });
 
-  const others: [what: string, sql: string, version: number][] = [
-    ["a newer one", "update fx_schema set version = 2", 2],
-    ["one of an unreleased fx", "update fx_schema set version = 7", 7],
-    ["one without a version", "delete from fx_schema", 0],
-    ["one of that version with other tables", "alter table accepted_table rename to table_in_force", 1],
-  ];
-  for (const [what, sql, version] of others) {
-    test(`A database of another schema is refused: ${what}`, async (t) => {
-      const { url, run } = await emptyDatabase(t);
-      await (await openStore(t, url)).close();
-      await run(sql);
-      for (const access of ["read", "write", "create"] as const) {
-        await assert.rejects(openPostgres(url, { access }), {
-          code: "storage-unavailable",
-          message:
-            `The database was written by another version of fx (schema ${version}; this one has schema 1). ` +
-            "Use that version, or name another database.",
-        });
-      }
-    });
-  }
-
-  const changes = [
-    "drop index journal_id",
-    "drop index journal_key",
-    "drop index journal_reverses",
-    "drop index refusal_key",
-    "drop index name_word_word",
-    "drop index rate_table_effective_date",
-    "alter table journal drop constraint journal_pkey",
-    "alter table accepted_table drop constraint accepted_table_pkey",
-    "drop index journal_key; create index journal_key on journal (idempotency_key, pesel) where idempotency_key is not null",
-    "drop index journal_key; create unique index journal_key on journal (idempotency_key, pesel) where pesel > 5",
-    "update pg_index set indisvalid = false where indexrelid = 'journal_key'::regclass",
-    "alter table journal alter column idempotency_key drop expression",
-    `drop index journal_key; alter table journal drop column idempotency_key;
-      alter table journal add column idempotency_key text generated always as (entry::json ->> 'other') stored;
-      create unique index journal_key on journal (idempotency_key, pesel) where idempotency_key is not null`,
-    "alter table journal alter column hash drop not null",
-    "alter table account alter column name type varchar(20)",
-    'alter table name_word alter column word type text collate "POSIX"',
-    "alter table refusal add column more text",
-  ];
-  for (const sql of changes) {
-    test(`A database with a changed schema is refused: ${sql}`, async (t) => {
-      const { url, run } = await emptyDatabase(t);
-      await (await openStore(t, url)).close();
-      await run(sql);
-      for (const access of ["read", "write", "create"] as const) {
-        await assert.rejects(openPostgres(url, { access }), {
-          code: "storage-unavailable",
-          message: /^The database is damaged: its table \w+ (lacks|has) ".+", (so that|which is not of fx)/,
-        });
-      }
-    });
-  }
-
   test("A database with an index that an operator added is opened", async (t) => {
     const { url, run } = await emptyDatabase(t);
     await (await openStore(t, url)).close();

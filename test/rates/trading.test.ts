@@ -130,20 +130,6 @@ describe("a clock", () => {
     });
   }
 
-  test("A clock that was set right is not told as wrong any more, before the bank answers again", async () => {
-    let time = after(dayMs)();
-    const bank = await standIn(older);
-    const rates = await openLive(bank, { now: () => time, ...rarely });
-    bank.clock = () => noon;
-    await rates.refresh(rules);
-    assert.match(rates.status().clock ?? "", /24 hours ahead/);
-    await bank.mode("refuses");
-    time = noon;
-    assert.equal(rates.status().clock, undefined);
-    await rates.refresh(rules);
-    assert.equal(rates.status().clock, undefined);
-  });
-
   test("A clock told as wrong is so until an answer says otherwise: one without a time says nothing of it", async () => {
     let date: Date | undefined = after(-dayMs)();
     const tables = [identified(older, "bank")];

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
@@ -10,14 +8,13 @@ import { acceptanceHash, encodeTable, entryHash, sha256 } from "../../src/ledger
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, decimal, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { isProblem, send } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
 
 /** The path of a ledger with an opening and an exchange, and the exchange's id. */
 async function ledgerFile(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-hand-made-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, "ledger.db");
+  const path = join(newFolder(t), "ledger.db");
   const store = openSqlite(path);
   const service = new LedgerService(store, await tradedRates(store), () => now);
   await service.createAccount(opening());

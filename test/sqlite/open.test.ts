@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, copyFileSync, existsSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,12 +10,7 @@ import { backUpSqlite } from "../../src/sqlite/backup.ts";
 import { makeDurable } from "../../src/sqlite/open.ts";
 import { openSqlite, type SqliteStore } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, now, opening, terms, tradedRates } from "../support/fixture.ts";
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), "fx-open-"));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
-}
+import { newFolder } from "../support/folder.ts";
 
 function serve(t: TestContext, store: SqliteStore): LedgerService {
   const service = new LedgerService(store, fixedRates(), () => now);
@@ -26,7 +20,7 @@ function serve(t: TestContext, store: SqliteStore): LedgerService {
 
 /** A ledger of two accounts and four entries, which nobody has open. */
 async function ledgerFile(t: TestContext): Promise<string> {
-  const path = join(folder(t), "ledger.db");
+  const path = join(newFolder(t), "ledger.db");
   const store = openSqlite(path);
   const service = new LedgerService(store, await tradedRates(store), () => now);
   for (const index of [0, 1]) {
@@ -37,35 +31,6 @@ async function ledgerFile(t: TestContext): Promise<string> {
   return path;
 }
 
-describe("A SQLite ledger of another schema", () => {
-  const others: [what: string, sql: string, version: number][] = [
-    ["a newer one", "pragma user_version = 2", 2],
-    ["one of an unreleased fx", "pragma user_version = 7", 7],
-    ["one without a version", "pragma user_version = 0", 0],
-    ["one of that version with other tables", "alter table accepted_table rename to table_in_force", 1],
-  ];
-  for (const [what, sql, version] of others) {
-    test(`A ledger of another schema is refused and stays as it is: ${what}`, async (t) => {
-      const path = await ledgerFile(t);
-      const database = new DatabaseSync(path);
-      database.exec(sql);
-      database.close();
-      const before = readFileSync(path);
-      const refused = {
-        code: "storage-unavailable",
-        message:
-          `${path} was written by another version of fx (schema ${version}; this one has schema 1). ` +
-          "Use that version, or name another file.",
-      };
-      for (const access of ["read", "write", "create"] as const) {
-        assert.throws(() => openSqlite(path, { access }), refused);
-      }
-      await assert.rejects(backUpSqlite(path, join(folder(t), "copy.db")), refused);
-      assert.deepEqual(readFileSync(path), before);
-    });
-  }
-});
-
 describe("The durability of a SQLite ledger", () => {
   const openAs = (t: TestContext, place: string) => {
     const database = new DatabaseSync(place);
@@ -75,7 +40,7 @@ describe("The durability of a SQLite ledger", () => {
 
   /** A file with a rollback journal, which nobody has open. */
   const fileWithoutLog = (t: TestContext) => {
-    const path = join(folder(t), "plain.db");
+    const path = join(newFolder(t), "plain.db");
     const database = new DatabaseSync(path);
     database.exec("create table a (b)");
     database.close();
@@ -126,7 +91,7 @@ describe("A SQLite ledger that is open for reading", () => {
 
   test("A reader that works without locks fails once another process writes", async (t) => {
     const path = await ledgerFile(t);
-    const alone = join(folder(t), "alone.db");
+    const alone = join(newFolder(t), "alone.db");
     await backUpSqlite(path, alone);
     const reader = serve(t, openSqlite(alone, { access: "read" }));
     const server = serve(t, openSqlite(alone));
@@ -138,11 +103,28 @@ describe("A SQLite ledger that is open for reading", () => {
   });
 
   test("A missing ledger is created neither for reading nor for writing", async (t) => {
-    const path = join(folder(t), "none.db");
+    const path = join(newFolder(t), "none.db");
     for (const access of ["read", "write"] as const) {
       assert.throws(() => openSqlite(path, { access }), { message: /There is no database at .*none\.db/ });
     }
     assert.throws(() => readFileSync(path), { code: "ENOENT" });
+  });
+});
+
+describe("A SQLite file under the name of a descriptor", { skip: !existsSync("/proc/self/fd") }, () => {
+  test("A descriptor's name is that of its file, until the file is removed", async (t) => {
+    const path = await ledgerFile(t);
+    const descriptor = openSync(path, "r");
+    t.after(() => closeSync(descriptor));
+    const name = `/proc/self/fd/${descriptor}`;
+    const service = serve(t, openSqlite(name));
+    await service.createAccount(opening({ index: 2 }));
+    assert.ok(existsSync(`${path}-wal`));
+    await service.close();
+    rmSync(path);
+    for (const access of ["read", "write", "create"] as const) {
+      assert.throws(() => openSqlite(name, { access }), { message: /leads to a file that was removed/ });
+    }
   });
 });
 
@@ -158,7 +140,7 @@ describe("A SQLite file that is replaced while it is open", () => {
   ] as const) {
     test(`After ${what}, an open file answers no order, read or ping`, async (t) => {
       const path = await ledgerFile(t);
-      const other = join(folder(t), "other.db");
+      const other = join(newFolder(t), "other.db");
       await backUpSqlite(path, other);
       const store = openSqlite(path);
       const service = serve(t, store);
@@ -192,7 +174,7 @@ describe("A large SQLite file beside a log that a killed server left", () => {
     const database = new DatabaseSync(path);
     database.exec("create table ballast (x blob); insert into ballast values (zeroblob(70000000))");
     database.close();
-    const kept = folder(t);
+    const kept = newFolder(t);
     const [backup, file, log] = ["backup", "file", "log"].map((name) => join(kept, name)) as [
       string,
       string,
@@ -208,7 +190,7 @@ describe("A large SQLite file beside a log that a killed server left", () => {
 
   test("A file that was put beside an older log is refused", async (t) => {
     const { backup, log } = await killed(t);
-    const path = join(folder(t), "ledger.db");
+    const path = join(newFolder(t), "ledger.db");
     renameSync(log, `${path}-wal`);
     await pause(20);
     renameSync(backup, path);
@@ -217,39 +199,10 @@ describe("A large SQLite file beside a log that a killed server left", () => {
 
   test("A file with its own log is opened", async (t) => {
     const { file, log } = await killed(t);
-    const path = join(folder(t), "ledger.db");
+    const path = join(newFolder(t), "ledger.db");
     renameSync(log, `${path}-wal`);
     await pause(20);
     renameSync(file, path);
     assert.equal((await serve(t, openSqlite(path)).audit()).accounts, 12);
   });
-});
-
-describe("A SQLite ledger whose schema was changed", () => {
-  const changes = [
-    "drop index journal_id",
-    "drop index journal_account",
-    "drop index journal_key",
-    "drop index journal_reverses",
-    "drop index refusal_key",
-    "drop index name_word_word",
-    "drop index rate_table_effective_date",
-    "drop index journal_key; create index journal_key on journal (idempotency_key, pesel) where idempotency_key is not null",
-    "drop index journal_key; create unique index journal_key on journal (idempotency_key) where pesel > 5",
-    "alter table refusal add column more text",
-  ];
-  for (const sql of changes) {
-    test(`A ledger with a changed schema is refused: ${sql}`, async (t) => {
-      const path = await ledgerFile(t);
-      const database = new DatabaseSync(path);
-      database.exec(sql);
-      database.close();
-      for (const access of ["read", "write", "create"] as const) {
-        assert.throws(() => openSqlite(path, { access }), {
-          code: "storage-unavailable",
-          message: /is damaged: its (index|table) \w+ is (missing|another)/,
-        });
-      }
-    });
-  }
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import {
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -9,7 +8,6 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
@@ -24,13 +22,8 @@ import { openDatabase } from "../../src/sqlite/open.ts";
 import { openSqlite, SqliteStore } from "../../src/sqlite/store.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { adult, decimal, now, opening, terms, tradedRates } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { sellGrosz } from "../support/postgres-store.ts";
-
-function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), "fx-sqlite-"));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
-}
 
 async function serve(path: string): Promise<LedgerService> {
   const store = openSqlite(path);
@@ -38,7 +31,7 @@ async function serve(path: string): Promise<LedgerService> {
 }
 
 async function ledgerFile(t: TestContext, accounts = 3): Promise<string> {
-  const path = join(folder(t), "ledger.db");
+  const path = join(newFolder(t), "ledger.db");
   const service = await serve(path);
   for (let index = 0; index < accounts; index += 1) {
     await service.createAccount(opening({ index }));
@@ -106,13 +99,13 @@ describe("Opening a SQLite file", () => {
   }
 
   test("A log whose database is missing is refused", async (t) => {
-    const path = join(folder(t), "ledger.db");
+    const path = join(newFolder(t), "ledger.db");
     writeFileSync(`${path}-wal`, "left behind");
     assert.throws(() => openSqlite(path), /missing, but its log/);
   });
 
   test("A folder that does not exist is refused by its name", (t) => {
-    assert.throws(() => openSqlite(join(folder(t), "no", "ledger.db")), /folder .*no does not exist/);
+    assert.throws(() => openSqlite(join(newFolder(t), "no", "ledger.db")), /folder .*no does not exist/);
   });
 });
 
@@ -246,7 +239,7 @@ test("A server that catches up while a statement is read is not told as damaged"
 });
 
 test("A damaged page fails the order that needs it, and none beside it", async (t) => {
-  const path = join(folder(t), "ledger.db");
+  const path = join(newFolder(t), "ledger.db");
   const indexes = Array.from({ length: 500 }, (_, index) => index);
   const first = await serve(path);
   await Promise.all(indexes.map((index) => first.createAccount(opening({ index }))));
@@ -277,7 +270,7 @@ describe("A backup", () => {
     const path = await ledgerFile(t);
     const service = await serve(path);
     t.after(() => service.close());
-    const target = join(folder(t), "backup.db");
+    const target = join(newFolder(t), "backup.db");
     let working = true;
     const orders = (async () => {
       while (working) await service.exchange({ ...terms("buy 0.01 USD for PLN"), pesel: adult(0) });
@@ -293,7 +286,7 @@ describe("A backup", () => {
 
   test("A backup leaves the files of others alone, whatever their names", async (t) => {
     const path = await ledgerFile(t);
-    const target = join(folder(t), "backup.db");
+    const target = join(newFolder(t), "backup.db");
     const others = ["partial", "partial-wal", "new", "bak"].map((ending) => `${target}.${ending}`);
     for (const other of others) writeFileSync(other, "not of fx");
     assert.equal((await backUpSqlite(path, target)).findingsTotal, 0);
@@ -303,7 +296,7 @@ describe("A backup", () => {
 
   test("A backup does not take a name that another process took meanwhile", async (t) => {
     const path = await ledgerFile(t);
-    const target = join(folder(t), "backup.db");
+    const target = join(newFolder(t), "backup.db");
     const takeName = () => writeFileSync(target, "not of fx");
     await assert.rejects(backUpSqlite(path, target, takeName), { message: /exists. Name a new file/ });
     assert.equal(readFileSync(target, "utf8"), "not of fx");
@@ -313,7 +306,7 @@ describe("A backup", () => {
   for (const ending of ["-wal", "-shm", "-journal"]) {
     test(`A backup is not put beside a ${ending} that SQLite would take for its own`, async (t) => {
       const path = await ledgerFile(t);
-      const target = join(folder(t), "backup.db");
+      const target = join(newFolder(t), "backup.db");
       writeFileSync(target + ending, "not of fx");
       await assert.rejects(backUpSqlite(path, target), {
         message: `${target}${ending} exists. Name a new file: a backup replaces nothing.`,
@@ -325,7 +318,7 @@ describe("A backup", () => {
   test("A backup of an edited ledger gives the findings and leaves no file", async (t) => {
     const path = await ledgerFile(t);
     edit(path, `update journal set entry = replace(entry, '"debited":"', '"debited":"1') where sequence = 2`);
-    const target = join(folder(t), "backup.db");
+    const target = join(newFolder(t), "backup.db");
     assert.ok((await backUpSqlite(path, target)).findingsTotal >= 3);
     assert.equal(existsSync(target), false);
     assert.deepEqual(readdirSync(join(target, "..")), []);
@@ -333,7 +326,7 @@ describe("A backup", () => {
 
   test("A backup to a place where no file can be written says why and leaves nothing", async (t) => {
     const path = await ledgerFile(t);
-    const target = join(folder(t), "none", "backup.db");
+    const target = join(newFolder(t), "none", "backup.db");
     await assert.rejects(backUpSqlite(path, target), {
       code: "storage-unavailable",
       message: `${target} cannot be written (ENOENT: no such file or directory).`,

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { acceptance, adult, table } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { isProblem, send } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
 import { refuses } from "../support/service.ts";
@@ -15,9 +14,7 @@ const order = { from: "PLN", to: "USD", toBuy: 1 };
 
 /** A server over a SQLite file with one account, and another process that can hold the lock of the file. */
 async function start(t: TestContext, lockWaitMs: number) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-lock-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, "ledger.db");
+  const path = join(newFolder(t), "ledger.db");
   const store = openSqlite(path, { lockWaitMs });
   const server = await startServer({}, "", { store });
   t.after(() => server.close());
