@@ -1,4 +1,5 @@
-import type { PlainResponse } from "got";
+import { once } from "node:events";
+import type { Request as GotStream, PlainResponse } from "got";
 
 export interface Answer {
   readonly status: number;
@@ -12,6 +13,13 @@ export interface Answer {
 export const longestAnswer = 4 * 1024 * 1024;
 /** In bytes. */
 const longestProblem = 65_536;
+
+/** The head of the answer that a stream is. From then on, errors of the stream meet only those who read it. */
+export async function headOf(stream: GotStream, signal?: AbortSignal): Promise<PlainResponse> {
+  stream.on("error", () => {});
+  const [response] = (await once(stream, "response", { signal })) as [PlainResponse];
+  return response;
+}
 
 /** The text of an answer, or as much of it as is not too long and comes in time: by default, that of a problem. */
 export async function textOf(

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { Request as GotStream, PlainResponse, RequestError } from "got";
+import type { Request as GotStream, RequestError } from "got";
 import type { Request } from "../core/change.ts";
 import { FxError, isOfRequest, undecided } from "../core/errors.ts";
 import type { BulkAnswer } from "../core/service.ts";
@@ -8,7 +8,7 @@ import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../wire/bulk.ts";
 import { readLines } from "../wire/lines.ts";
 import { decodeProblem } from "../wire/problem.ts";
 import { RunStart } from "../wire/run-start.ts";
-import { type Answer, answerOf, textOf, whatAnswered } from "./answer.ts";
+import { type Answer, answerOf, headOf, textOf, whatAnswered } from "./answer.ts";
 import type { Fault } from "./retries.ts";
 import type { Transport } from "./transport.ts";
 
@@ -176,11 +176,9 @@ export class Bulk {
     });
     this.#request = request;
     if (this.#isOver) request.destroy();
-    // The loop over the answers meets the error.
-    request.on("error", () => {});
     this.#write(request, sent).catch((error: Error) => request.destroy(error));
     try {
-      const [response] = (await once(request, "response")) as [PlainResponse];
+      const response = await headOf(request);
       this.#start.hear(response.headers.date);
       if (response.statusCode !== 200) {
         const answer = answerOf(response, await textOf(request));

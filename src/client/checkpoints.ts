@@ -39,10 +39,10 @@ async function* answer(
   transport: Transport,
   onStart: (start: CheckpointStart) => void,
 ): AsyncGenerator<readonly AccountHead[], AuditReport> {
-  const request = await transport.stream(
-    { method: "GET", path: "/api/audit/checkpoint", headers: { accept: bulkType } },
-    { readsJournal: true },
-  );
+  const request = await transport.stream({
+    ...{ method: "GET", path: "/api/audit/checkpoint", readsJournal: true },
+    headers: { accept: bulkType },
+  });
   try {
     await answered(request, transport);
     return yield* readCheckpoint(transport.chunks(request), onStart, longestAnswer);
@@ -61,10 +61,8 @@ export async function compareCheckpoint(
   against: AsyncIterable<readonly AccountHead[]>,
 ): Promise<AuditReport> {
   const headers = { accept: "application/json", "content-type": bulkType };
-  const request = await transport.stream(
-    { method: "POST", path: "/api/audit/comparison", headers },
-    { readsJournal: true },
-  );
+  const post = { method: "POST", path: "/api/audit/comparison", headers, readsJournal: true } as const;
+  const request = await transport.stream(post);
   let sentHeads = 0;
   const counted = async function* () {
     for await (const heads of against) {

@@ -17,8 +17,8 @@ export async function* readExport(transport: Transport, request: ExportRequest):
   const { type } = exportFiles[request.format];
   const headers = { accept: `${type}, application/problem+json` };
   const query = encodeQuery(exportQuery, request);
-  const get = { method: "GET", path: "/api/export", headers, query } as const;
-  const stream = await transport.stream(get, { readsJournal: true });
+  const get = { method: "GET", path: "/api/export", headers, query, readsJournal: true } as const;
+  const stream = await transport.stream(get);
   let tail = "";
   try {
     await answered(stream, transport, { type });

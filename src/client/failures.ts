@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import type { Request as GotStream, PlainResponse } from "got";
+import type { Request as GotStream } from "got";
 import { FxError } from "../core/errors.ts";
 import { decodeProblem } from "../wire/problem.ts";
-import { type Answer, answerOf, textOf, whatAnswered } from "./answer.ts";
+import { type Answer, answerOf, headOf, textOf, whatAnswered } from "./answer.ts";
 import { type Fault, isBusy } from "./retries.ts";
 import type { Transport } from "./transport.ts";
 
@@ -40,7 +39,7 @@ interface Head {
 }
 
 /**
- * Waits for the head of the answer that a stream is, and has errors of the stream meet only those who read it.
+ * Waits for the head of the answer that a stream is.
  * @throws FxError the failure that is answered instead, and errors of the stream
  */
 export async function answered(
@@ -48,8 +47,7 @@ export async function answered(
   transport: Transport,
   { type = "", signal }: Head = {},
 ): Promise<void> {
-  stream.on("error", () => {});
-  const [response] = (await once(stream, "response", { signal })) as [PlainResponse];
+  const response = await headOf(stream, signal);
   const { statusCode, headers } = response;
   if (statusCode === 200 && (headers["content-type"] ?? "").startsWith(type)) return;
   throw readFailure(answerOf(response, await textOf(transport.chunks(stream))), transport).failure;

@@ -1,9 +1,9 @@
 import { connect } from "node:tls";
-import type { Got, Request as GotStream, RequestError, Response } from "got";
+import type { Delays, Request as GotStream, RequestError } from "got";
 import { FxError } from "../core/errors.ts";
 import { type Route, routeTo } from "../outbound/proxy.ts";
 import { refusePlainHttp } from "../wire/plain-http.ts";
-import { type Answer, answerOf, longestAnswer } from "./answer.ts";
+import { type Answer, answerOf, headOf, longestAnswer, textOf } from "./answer.ts";
 import { type Fault, Retries } from "./retries.ts";
 
 export interface HttpRequest {
@@ -55,7 +55,6 @@ export class Transport {
   readonly #route: Route;
   /** Whether a TLS handshake succeeds at the address of a plain server; asked after the first connection that breaks. */
   #speaksTls: Promise<boolean> | undefined;
-  #got: Promise<Got> | undefined;
 
   /** @throws PlainHttpError, FxError unreachable */
   constructor(baseUrl: string, { token, allowPlainHttp = false, ...options }: TransportOptions = {}) {
@@ -98,22 +97,35 @@ export class Transport {
   }
 
   /**
-   * One whose answer is read as it comes. A failure of it is an error that `failureOf` explains.
-   * @param readsJournal whether the server has the whole journal to read. Its answer is then to be read with `chunks`
+   * Sends a request whose answer is read as it comes. A failure of it is an error that `failureOf` explains. An answer for
+   * which the server reads the whole journal is to be read with `chunks`.
    */
-  async stream(
-    { method, path, headers, query }: Pick<HttpRequest, "method" | "path" | "headers" | "query">,
-    { readsJournal = false }: { readonly readsJournal?: boolean } = {},
-  ): Promise<GotStream> {
-    const { answerTimeoutMs: socket, journalTimeoutMs } = this.#options;
-    return (await this.#load()).stream(`${this.#base}${path}`, {
-      ...this.#common(query),
+  stream(request: Omit<HttpRequest, "repeatable">): Promise<GotStream> {
+    const { answerTimeoutMs: socket, journalTimeoutMs: ms } = this.#options;
+    return this.#open(request, request.readsJournal ? { send: ms, response: ms } : { socket });
+  }
+
+  async #open({ method, path, query, headers, body }: Omit<HttpRequest, "repeatable">, timeout: Delays) {
+    const { got } = await import("got");
+    const { connectTimeoutMs: connect } = this.#options;
+    return got.stream(`${this.#base}${path}`, {
+      agent: this.#route.agent,
       method,
-      headers: { accept: headers?.["content-type"], ...usualHeaders, ...headers, ...this.#authorization },
-      timeout: {
-        ...this.#connectTimeouts,
-        ...(readsJournal ? { send: journalTimeoutMs, response: journalTimeoutMs } : { socket }),
+      searchParams: { ...this.#query, ...query },
+      headers: {
+        accept: headers?.["content-type"] ?? "application/json",
+        ...usualHeaders,
+        ...headers,
+        ...this.#authorization,
       },
+      ...(body !== undefined && { json: body }),
+      timeout: { lookup: connect, connect, secureConnect: connect, ...timeout },
+      retry: { limit: 0 },
+      throwHttpErrors: false,
+      // A redirect could lead a request, and its token, to another host.
+      followRedirect: false,
+      // A compressed answer could be a thousand times as long as what arrives, so none is asked for or unpacked.
+      decompress: false,
     });
   }
 
@@ -137,26 +149,20 @@ export class Transport {
   }
 
   async #attempt<T>(request: HttpRequest, read: (answer: Answer) => Attempt<T>): Promise<Attempt<T>> {
-    const { method, path, query, headers, body, readsJournal } = request;
-    const got = await this.#load();
+    const { method, readsJournal } = request;
     const { answerTimeoutMs, journalTimeoutMs } = this.#options;
-    let response: Response<string>;
+    let answer: Answer;
     try {
-      const answer = got(`${this.#base}${path}`, {
-        ...this.#common(query),
-        method,
-        headers: { accept: "application/json", ...usualHeaders, ...headers, ...this.#authorization },
-        ...(body !== undefined && { json: body }),
-        timeout: { ...this.#connectTimeouts, request: readsJournal ? journalTimeoutMs : answerTimeoutMs },
+      const stream = await this.#open(request, {
+        request: readsJournal ? journalTimeoutMs : answerTimeoutMs,
       });
-      void answer.on("downloadProgress", ({ transferred }) => {
-        if (transferred > longestAnswer) answer.cancel();
-      });
-      response = await answer;
+      const head = await headOf(stream);
+      const text = await textOf(stream, { most: longestAnswer, withinMs: Infinity });
+      if (text.length > longestAnswer) return this.notFx(method, "its answer is longer than any of fx");
+      answer = answerOf(head, text);
     } catch (error) {
       return await this.failureOf(method, error as RequestError);
     }
-    const answer = answerOf(response, String(response.body));
     const attempt = read(answer);
     const told = "failure" in attempt ? await this.withProtocol(method, answer, attempt) : attempt;
     return { retryAfterSeconds: answer.retryAfterSeconds, ...told };
@@ -171,32 +177,6 @@ export class Transport {
     return { ...fault, failure: new FxError("outcome-unknown", message) };
   }
 
-  /**
-   * A redirect could lead a request, and its token, to another host. A compressed answer could be a thousand times as
-   * long as what arrives, so none is asked for or unpacked.
-   */
-  #common(query: HttpRequest["query"]) {
-    return {
-      agent: this.#route.agent,
-      searchParams: { ...this.#query, ...query },
-      retry: { limit: 0 },
-      throwHttpErrors: false,
-      followRedirect: false,
-      decompress: false,
-    } as const;
-  }
-
-  get #connectTimeouts() {
-    const { connectTimeoutMs: connect } = this.#options;
-    return { lookup: connect, connect, secureConnect: connect };
-  }
-
-  #load(): Promise<Got> {
-    // Imported here, because loading it is slow and most commands do not need it.
-    this.#got ??= import("got").then(({ got }) => got);
-    return this.#got;
-  }
-
   /** Classifies an error of a connection, and says whether the outcome of the request is unknown. */
   async failureOf(method: "GET" | "POST", error: RequestError): Promise<Fault> {
     const sent = wasSent(error);
@@ -205,9 +185,6 @@ export class Transport {
       const hint = fault === untrusted ? trustHint : "Ask whoever runs the server.";
       const failure = new FxError("unreachable", `The certificate of ${this.target} ${fault}.`, { hint });
       return { failure, outcomeUnknown: false };
-    }
-    if (error.code === "ERR_CANCELED") {
-      return this.notFx(method, "its answer is longer than any of fx");
     }
     const protocol = await this.#protocolFault(error.code, error.timings?.secureConnect !== undefined);
     // The server that broke off may have done the order: a port can speak both protocols, or have another server since.

@@ -1,24 +1,14 @@
 import type { FastifyRequest } from "fastify";
-import type * as z from "zod";
 import type { Operation } from "../wire/operation.ts";
-import { type OperationId, operations } from "../wire/operations.ts";
+import { type AnswerTo, operations, type QueryOf, type ReadId } from "../wire/operations.ts";
 import { parseRequest } from "../wire/requests.ts";
 import type { Caller } from "../wire/role.ts";
 import { onePart, sendHead, sendJson, sendSlow } from "./answers.ts";
 import { closingOf } from "./connections.ts";
 import type { Handler, HandlerContext } from "./context.ts";
 
-/** The operations that answer a query with one JSON value. */
-type ReadId = {
-  [Id in OperationId]: (typeof operations)[Id] extends { method: "GET"; answer: z.ZodType } ? Id : never;
-}[OperationId];
-type Query<Id extends ReadId> = (typeof operations)[Id] extends { query: infer Shape extends z.ZodType }
-  ? z.output<Shape>
-  : undefined;
-type Value<Id extends ReadId> = z.output<(typeof operations)[Id]["answer"]>;
-
 interface Asked<Id extends ReadId> {
-  readonly query: Query<Id>;
+  readonly query: QueryOf<Id>;
   /** A parameter of the path, decoded. */
   parameter(name: string): string;
   readonly caller: Caller | undefined;
@@ -28,21 +18,21 @@ interface Asked<Id extends ReadId> {
  * Checks a request, and returns what reads the answer, which may run later. Requests for the same URL with the same token
  * share a read that has not begun.
  */
-type Prepare<Id extends ReadId> = (asked: Asked<Id>) => (signal: AbortSignal) => Promise<Value<Id>>;
+type Prepare<Id extends ReadId> = (asked: Asked<Id>) => (signal: AbortSignal) => Promise<AnswerTo<Id>>;
 
 /** Makes the handlers of operations that answer a query with one JSON value, as src/wire/operations.ts describes them. */
-export interface Reads {
-  atOnce<Id extends ReadId>(id: Id, read: (asked: Asked<Id>) => Promise<Value<Id>>): Handler;
+export interface ReadHandlers {
+  atOnce<Id extends ReadId>(id: Id, read: (asked: Asked<Id>) => Promise<AnswerTo<Id>>): Handler;
   /**
    * One at a time: for lists and histories.
    * @param isLong whether this one waits for its turn. All do if absent
    */
-  inTurn<Id extends ReadId>(id: Id, prepare: Prepare<Id>, isLong?: (query: Query<Id>) => boolean): Handler;
+  inTurn<Id extends ReadId>(id: Id, prepare: Prepare<Id>, isLong?: (query: QueryOf<Id>) => boolean): Handler;
   /** One at a time, in minutes: for what is read from the whole journal. */
   slowly<Id extends ReadId>(id: Id, prepare: Prepare<Id>): Handler;
 }
 
-export function openReads(context: HandlerContext): Reads {
+export function openReads(context: HandlerContext): ReadHandlers {
   const { lists, journal } = context.longReads;
   return {
     atOnce: (id, read) => async (request, reply) =>
@@ -68,7 +58,7 @@ export function openReads(context: HandlerContext): Reads {
 function askedOf<Id extends ReadId>(id: Id, request: FastifyRequest): Asked<Id> {
   const { query: shape }: Operation = operations[id];
   return {
-    query: (shape && parseRequest(shape, request.query, "query")) as Query<Id>,
+    query: (shape && parseRequest(shape, request.query, "query")) as QueryOf<Id>,
     parameter: (name) => parameterOf(request, name),
     caller: request.caller,
   };
@@ -84,7 +74,7 @@ function keyOf({ url, caller }: FastifyRequest): string {
   return `${url} ${caller?.name}`;
 }
 
-function textOf<Id extends ReadId>(id: Id, value: Value<Id>): string {
+function textOf<Id extends ReadId>(id: Id, value: AnswerTo<Id>): string {
   const { answer }: Operation = operations[id];
   return JSON.stringify(answer?.encode(value));
 }

@@ -9,12 +9,12 @@ import { parseRequest } from "../../wire/requests.ts";
 import { addRecorded, idempotencyKey, sendAccount, sendHead, sendSlow } from "../answers.ts";
 import { closingOf } from "../connections.ts";
 import type { Handler, HandlerContext } from "../context.ts";
-import { parameterOf, type Reads } from "../reads.ts";
+import { parameterOf, type ReadHandlers } from "../reads.ts";
 
 /** Longer pages are read one at a time. */
 const shortPage = 100;
 
-export function accountHandlers(context: HandlerContext, reads: Reads) {
+export function accountHandlers(context: HandlerContext, reads: ReadHandlers) {
   const { service, today, prefix, metrics, longReads } = context;
 
   const createAccount: Handler = async (request, reply) => {

@@ -4,7 +4,6 @@ import type { FastifyRequest } from "fastify";
 import type { Request } from "../../core/change.ts";
 import type { CalendarDate } from "../../core/date.ts";
 import { type AnswerCode, FxError } from "../../core/errors.ts";
-import { housePlaceOf } from "../../core/house.ts";
 import type { BulkAnswer, BulkLine } from "../../core/service.ts";
 import {
   bulkAnswerText,
@@ -15,10 +14,10 @@ import {
   parseTrialLine,
 } from "../../wire/bulk.ts";
 import { type Line, lineFault, readLines } from "../../wire/lines.ts";
-import { operations } from "../../wire/operations.ts";
+import { operationOf } from "../../wire/operations.ts";
 import { statusOf } from "../../wire/problem.ts";
 import { parseRequest } from "../../wire/requests.ts";
-import type { Caller, Role } from "../../wire/role.ts";
+import type { Caller } from "../../wire/role.ts";
 import { requireRole } from "../access.ts";
 import { limitAnswers, writeTo } from "../answers.ts";
 import { whenOver } from "../connections.ts";
@@ -201,18 +200,10 @@ const readBulkLine = (text: string, today: CalendarDate, caller: Caller | undefi
 /** @throws FxError forbidden for what the caller may not do by itself */
 function readTrialLine(text: string, today: CalendarDate, caller: Caller | undefined): Request {
   const asked = parseTrialLine(text, today, caller?.name);
-  const isHouse = housePlaceOf(asked.pesel) !== undefined;
-  const role = isHouse ? operations.houseDeposit.role : (rolesOf[asked.kind] ?? "teller");
-  requireRole(caller, role);
+  const { role } = operationOf(asked);
+  if (role !== "anyone") requireRole(caller, role);
   return asked;
 }
-
-const rolesOf: Partial<Record<Request["kind"], Role>> = {
-  reversal: operations.reverse.role,
-  closing: operations.closeAccount.role,
-  block: operations.blockAccount.role,
-  unblock: operations.unblockAccount.role,
-};
 
 function tooLong(): FxError {
   return new FxError(

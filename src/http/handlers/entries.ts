@@ -5,14 +5,14 @@ import { invalid, parseRequest } from "../../wire/requests.ts";
 import { limitAnswers, sendHead, sendSlow } from "../answers.ts";
 import { closingOf } from "../connections.ts";
 import type { Handler, HandlerContext } from "../context.ts";
-import type { Reads } from "../reads.ts";
+import type { ReadHandlers } from "../reads.ts";
 
 /** Each follower asks the store four times a second. */
 const followersAtOnce = 32;
 /** A comment comes before a proxy gives up waiting, and before the server itself closes a silent connection. */
 const commentsEvery = { firstMs: 10_000, nextMs: 15_000 };
 
-export function entryHandlers(context: HandlerContext, reads: Reads) {
+export function entryHandlers(context: HandlerContext, reads: ReadHandlers) {
   const { service, lifecycle, slowAnswers = commentsEvery } = context;
   const begin = limitAnswers(followersAtOnce, "streams of entries");
   const page = reads.inTurn(

@@ -8,7 +8,7 @@ import { parseRequest } from "../../wire/requests.ts";
 import { requireRole } from "../access.ts";
 import { addRecorded, idempotencyKey, sendAccount } from "../answers.ts";
 import type { Handler, HandlerContext } from "../context.ts";
-import { parameterOf, type Reads } from "../reads.ts";
+import { parameterOf, type ReadHandlers } from "../reads.ts";
 
 /**
  * The characters of a receipt's id that a viewer or a teller gives at least: its time, and 12 random bits. With fewer, they
@@ -16,7 +16,7 @@ import { parameterOf, type Reads } from "../reads.ts";
  */
 const fewestCharacters = 18;
 
-export function exchangeHandlers({ service, today, prefix, metrics }: HandlerContext, reads: Reads) {
+export function exchangeHandlers({ service, today, prefix, metrics }: HandlerContext, reads: ReadHandlers) {
   const exchange: Handler = async (request, reply) => {
     const settlement = await metrics.counted(
       "exchange",

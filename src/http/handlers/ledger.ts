@@ -1,12 +1,12 @@
 import { lettersSought } from "../../wire/name-sought.ts";
 import { requireRole } from "../access.ts";
 import type { HandlerContext } from "../context.ts";
-import type { Reads } from "../reads.ts";
+import type { ReadHandlers } from "../reads.ts";
 
 /** With fewer, a teller would see most of the list. */
 const fewestLetters = 3;
 
-export function ledgerHandlers({ service, today }: HandlerContext, reads: Reads) {
+export function ledgerHandlers({ service, today }: HandlerContext, reads: ReadHandlers) {
   return {
     accounts: reads.inTurn("accounts", ({ query, caller }) => {
       if (lettersSought(query.name ?? []) < fewestLetters) {

@@ -5,9 +5,9 @@ import * as shapes from "../../wire/rates.ts";
 import { parseRequest } from "../../wire/requests.ts";
 import { sendJson } from "../answers.ts";
 import type { Handler, HandlerContext } from "../context.ts";
-import type { Reads } from "../reads.ts";
+import type { ReadHandlers } from "../reads.ts";
 
-export function rateHandlers({ service }: HandlerContext, reads: Reads) {
+export function rateHandlers({ service }: HandlerContext, reads: ReadHandlers) {
   const tradingHandler =
     (reasonIn: (body: unknown) => TradingRequest["reason"]): Handler =>
     async (request, reply) => {
