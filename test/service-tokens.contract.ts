@@ -91,8 +91,8 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
       const { date, by, entries, currencies, last, digest } = await service.till({ by: "anna" });
       assert.deepEqual([date, by, entries], [before.date, "anna", before.entries + 1]);
       const inPln = (till: typeof before) => till.currencies.find(({ currency }) => currency === "PLN");
-      const cameBefore = inPln(before)?.came ?? 0n;
-      assert.equal(currencies.find(({ currency }) => currency === "PLN")?.came, cameBefore + 500n);
+      const cameBefore = inPln(before)?.in ?? 0n;
+      assert.equal(currencies.find(({ currency }) => currency === "PLN")?.in, cameBefore + 500n);
       assert.ok(last !== undefined && digest !== before.digest);
       assert.deepEqual(await service.till({ date: "2020-01-01", by: "anna" }), {
         ...{ date: "2020-01-01", by: "anna", currencies: [], entries: 0, first: undefined, last: undefined },

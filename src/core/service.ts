@@ -276,9 +276,9 @@ export interface Till {
 interface CashFlow {
   readonly currency: CurrencyCode;
   /** Minor units that came into the till. */
-  readonly came: bigint;
+  readonly in: bigint;
   /** Minor units that left it. */
-  readonly went: bigint;
+  readonly out: bigint;
 }
 
 export interface TillEntry {

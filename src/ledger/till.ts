@@ -18,7 +18,7 @@ export async function tillOf(
   pause?: Pause,
 ): Promise<Till> {
   const [start, end] = [startOfDay(date), startOfDay(addDays(date, 1))];
-  const flows = new Map<CurrencyCode, { came: bigint; went: bigint }>();
+  const flows = new Map<CurrencyCode, { in: bigint; out: bigint }>();
   const digest = createHash("sha256");
   let [entries, first, last]: [number, TillEntry?, TillEntry?] = [0];
   for await (const page of readPeriod(store, { start, end }, pause)) {
@@ -27,8 +27,8 @@ export async function tillOf(
       if (!movesCash(entry) || entry.by !== by) continue;
       for (const money of [debited, credited]) {
         if (money === undefined) continue;
-        const flow = flows.get(money.currency) ?? { came: 0n, went: 0n };
-        flow[money === credited ? "came" : "went"] += money.minor;
+        const flow = flows.get(money.currency) ?? { in: 0n, out: 0n };
+        flow[money === credited ? "in" : "out"] += money.minor;
         flows.set(money.currency, flow);
       }
       digest.update(`${hash}\n`);
@@ -40,7 +40,7 @@ export async function tillOf(
   const currencies = [...flows].sort(([one], [other]) => compareCurrencies(one, other));
   return {
     ...{ date, by },
-    currencies: currencies.map(([currency, { came, went }]) => ({ currency, came, went })),
+    currencies: currencies.map(([currency, flow]) => ({ currency, ...flow })),
     ...{ entries, first, last, digest: digest.digest("hex") },
   };
 }

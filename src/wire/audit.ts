@@ -40,7 +40,7 @@ export const audit = z.codec(
       ok: z.boolean(),
       accounts: count,
       entries: count,
-      findings: z.array(finding),
+      findings: z.array(finding).readonly(),
       findingsTotal: count,
       digest: hash.meta({
         description:
@@ -53,7 +53,10 @@ export const audit = z.codec(
           found: count.meta({
             description: "How many of them the ledger has. If 0, the checkpoint is of another ledger",
           }),
-          lost: z.array(lostHead).meta({ description: "The accounts that lack what the checkpoint saw" }),
+          lost: z
+            .array(lostHead)
+            .readonly()
+            .meta({ description: "The accounts that lack what the checkpoint saw" }),
         })
         .optional()
         .meta({ description: "Where the audit is against a checkpoint" }),
@@ -62,12 +65,7 @@ export const audit = z.codec(
   z.custom<AuditReport>(),
   {
     decode: ({ ok: _, against, ...report }) => (against === undefined ? report : { ...report, against }),
-    encode: ({ findings, against, ...report }) => ({
-      ok: isClean({ ...report, findings, ...(against && { against }) }),
-      ...report,
-      findings: [...findings],
-      ...(against && { against: { ...against, lost: [...against.lost] } }),
-    }),
+    encode: (report) => ({ ok: isClean(report), ...report }),
   },
 );
 export type AuditJson = z.input<typeof audit>;

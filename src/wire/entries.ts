@@ -164,7 +164,7 @@ function whole<Fact>(fact: Fact | undefined): Fact {
 export const statement = z.codec(
   z
     .object({
-      entries: z.array(entry),
+      entries: z.array(entry).readonly(),
       next,
       opening: orNull(balances).meta({
         description:
@@ -178,7 +178,7 @@ export const statement = z.codec(
   z.custom<Statement>(),
   {
     decode: ({ entries: items, ...rest }) => ({ items, ...rest }),
-    encode: ({ items, ...rest }) => ({ entries: [...items], ...rest }),
+    encode: ({ items, ...rest }) => ({ entries: items, ...rest }),
   },
 );
 export type StatementJson = z.input<typeof statement>;
@@ -201,7 +201,7 @@ export const entriesQuery = z.strictObject({
 export const entriesPage = z.codec(
   z
     .object({
-      entries: z.array(entry),
+      entries: z.array(entry).readonly(),
       next: orNull(entryId).meta({
         description:
           "The `after` of the next request, also if there are no more entries now. null while there are none at all",
@@ -211,6 +211,6 @@ export const entriesPage = z.codec(
   z.custom<EntriesPage>(),
   {
     decode: ({ entries: items, next }) => ({ items, next }),
-    encode: ({ items, next }) => ({ entries: [...items], next }),
+    encode: ({ items, next }) => ({ entries: items, next }),
   },
 );

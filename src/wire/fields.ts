@@ -229,8 +229,8 @@ const balanceJson = moneyJson
     }),
   })
   .meta({ id: "Balance" });
-/** Balances as JSON has them. Orders are answered with many, so `money` is not applied to each. */
-export const balances = z.codec(z.array(balanceJson), z.custom<readonly Money[]>(), {
+export const balancesJson = z.array(balanceJson);
+export const balances = z.codec(balancesJson, z.custom<readonly Money[]>(), {
   decode: (list, context) => list.map((each) => decodeMoney(each, context)),
   encode: (list) => list.map(encodeMoney),
 });
@@ -240,7 +240,7 @@ export function encodeMoney({ currency, minor }: Money): MoneyJson {
   return { symbol: currency, amount: Number(minor) / 10 ** knownDigits(currency) };
 }
 
-function decodeMoney({ symbol, amount }: MoneyJson, context: Faults): Money {
+export function decodeMoney({ symbol, amount }: MoneyJson, context: Faults): Money {
   const minor = minorOf(String(amount), symbol);
   return minor === undefined
     ? reject(context, "is no amount of a known currency")
@@ -258,7 +258,6 @@ export const total = z.union([z.number().meta({ format: "double" }), z.string()]
   description: "A number; a string of the digits where a JSON number would round the total",
   examples: [1234.5],
 });
-export const totals = { symbol: currency, customers: total, house: total, cash: total, bank: total };
 export const totalOfMoney = z.codec(z.object({ symbol: currency, amount: total }), z.custom<Money>(), {
   decode: ({ symbol, amount }, context) => ({
     currency: symbol as CurrencyCode,
@@ -267,15 +266,38 @@ export const totalOfMoney = z.codec(z.object({ symbol: currency, amount: total }
   encode: ({ currency, minor }) => ({ symbol: currency, amount: encodeTotal(minor, currency) }),
 });
 
+type Totals<Name extends string, Total> = Readonly<Record<Name, Total>>;
+type TotalJson = z.input<typeof total>;
+
+/** Totals in one currency, in minor units. */
+export function decodeTotals<Name extends string>(
+  totals: Totals<Name, TotalJson>,
+  symbol: string,
+  context: Faults,
+): Totals<Name, bigint> {
+  return eachOf(totals, (amount) => decodeTotal(amount, symbol, context));
+}
+
+export function encodeTotals<Name extends string>(
+  totals: Totals<Name, bigint>,
+  currency: CurrencyCode,
+): Record<Name, TotalJson> {
+  return eachOf(totals, (minor) => encodeTotal(minor, currency));
+}
+
+function eachOf<Name extends string, From, To>(totals: Totals<Name, From>, convert: (total: From) => To) {
+  const converted = Object.entries<From>(totals).map(([name, value]) => [name, convert(value)]);
+  return Object.fromEntries(converted) as Record<Name, To>;
+}
+
 /** The total as a number, or as a string where a JSON number cannot say it exactly. */
-export function encodeTotal(minor: bigint, currency: CurrencyCode): number | string {
+function encodeTotal(minor: bigint, currency: CurrencyCode): TotalJson {
   const digits = formatDecimal({ coefficient: minor, scale: knownDigits(currency) });
   const number = Number(digits);
   return minorOf(String(number), currency) === minor ? number : digits;
 }
 
-/** The total in minor units. */
-export function decodeTotal(total: number | string, symbol: string, context: Faults): bigint {
+function decodeTotal(total: TotalJson, symbol: string, context: Faults): bigint {
   return minorOf(String(total), symbol) ?? reject(context, "is no amount of a known currency");
 }
 

@@ -6,8 +6,8 @@ import {
   count,
   currency,
   date,
-  decodeTotal,
-  encodeTotal,
+  decodeTotals,
+  encodeTotals,
   entryId,
   givenDate,
   givenPeriod,
@@ -16,36 +16,25 @@ import {
   time,
   total,
   totalOfMoney,
-  totals,
 } from "./fields.ts";
 
 /** The house's position, and exports of the journal. */
 
-const currencyPosition = z.codec(z.object(totals), z.custom<Position["currencies"][number]>(), {
-  decode: ({ symbol, ...held }, context) => ({
-    currency: symbol as CurrencyCode,
-    customers: decodeTotal(held.customers, symbol, context),
-    house: decodeTotal(held.house, symbol, context),
-    cash: decodeTotal(held.cash, symbol, context),
-    bank: decodeTotal(held.bank, symbol, context),
-  }),
-  encode: ({ currency, ...held }) => ({
-    symbol: currency,
-    customers: encodeTotal(held.customers, currency),
-    house: encodeTotal(held.house, currency),
-    cash: encodeTotal(held.cash, currency),
-    bank: encodeTotal(held.bank, currency),
-  }),
-});
-
-export const position = z.codec(
-  z.object({ currencies: z.array(currencyPosition), spreadEarned: totalOfMoney }).meta({ id: "Position" }),
-  z.custom<Position>(),
+const currencyPosition = z.codec(
+  z.object({ symbol: currency, customers: total, house: total, cash: total, bank: total }),
+  z.custom<Position["currencies"][number]>(),
   {
-    decode: (position) => position,
-    encode: (position) => ({ ...position, currencies: [...position.currencies] }),
+    decode: ({ symbol, ...held }, context) => ({
+      currency: symbol as CurrencyCode,
+      ...decodeTotals(held, symbol, context),
+    }),
+    encode: ({ currency, ...held }) => ({ symbol: currency, ...encodeTotals(held, currency) }),
   },
 );
+
+export const position = z
+  .object({ currencies: z.array(currencyPosition).readonly(), spreadEarned: totalOfMoney })
+  .meta({ id: "Position" });
 export type PositionJson = z.input<typeof position>;
 
 const tillEntry = orNull(z.object({ id: entryId, time }).meta({ id: "TillEntry" }));
@@ -53,39 +42,27 @@ const cashFlow = z.codec(
   z.object({ symbol: currency, in: total, out: total }).meta({ id: "CashFlow" }),
   z.custom<Till["currencies"][number]>(),
   {
-    decode: ({ symbol, in: came, out }, context) => ({
+    decode: ({ symbol, ...flow }, context) => ({
       currency: symbol as CurrencyCode,
-      came: decodeTotal(came, symbol, context),
-      went: decodeTotal(out, symbol, context),
+      ...decodeTotals(flow, symbol, context),
     }),
-    encode: ({ currency, came, went }) => ({
-      symbol: currency,
-      in: encodeTotal(came, currency),
-      out: encodeTotal(went, currency),
-    }),
+    encode: ({ currency, ...flow }) => ({ symbol: currency, ...encodeTotals(flow, currency) }),
   },
 );
 
-export const till = z.codec(
-  z
-    .object({
-      date,
-      by: orNull(z.string()).meta({ description: "The name of the token; null for entries without one" }),
-      currencies: z.array(cashFlow),
-      entries: count.meta({ description: "How many entries moved cash" }),
-      first: tillEntry,
-      last: tillEntry,
-      digest: hash.meta({
-        description: "SHA-256 over the hashes of these entries, one a line, in the order of the journal",
-      }),
-    })
-    .meta({ id: "Till" }),
-  z.custom<Till>(),
-  {
-    decode: (till) => till,
-    encode: (till) => ({ ...till, currencies: [...till.currencies] }),
-  },
-);
+export const till = z
+  .object({
+    date,
+    by: orNull(z.string()).meta({ description: "The name of the token; null for entries without one" }),
+    currencies: z.array(cashFlow).readonly(),
+    entries: count.meta({ description: "How many entries moved cash" }),
+    first: tillEntry,
+    last: tillEntry,
+    digest: hash.meta({
+      description: "SHA-256 over the hashes of these entries, one a line, in the order of the journal",
+    }),
+  })
+  .meta({ id: "Till" });
 export type TillJson = z.input<typeof till>;
 
 export const tillQuery = z.strictObject({

@@ -24,14 +24,8 @@ const refusal = z.codec(
     .meta({ id: "KeptRefusal", description: "A refused request that had an Idempotency-Key" }),
   z.custom<KeptRefusal>(),
   {
-    decode: ({ time, key, by, code, detail: message }) => ({
-      time,
-      key,
-      by,
-      code: code as ErrorCode,
-      message,
-    }),
-    encode: ({ message: detail, by, ...rest }) => ({ ...rest, ...(by !== undefined && { by }), detail }),
+    decode: ({ code, detail: message, by, ...rest }) => ({ ...rest, by, code: code as ErrorCode, message }),
+    encode: ({ message: detail, ...rest }) => ({ ...rest, detail }),
   },
 );
 
@@ -48,22 +42,20 @@ export const personalData = z.codec(
       }),
       nameWords: z
         .array(z.string())
+        .readonly()
         .meta({ description: "The words of the names by which the account is found" }),
-      refusals: z.array(refusal).meta({ description: "Oldest first. A refusal is kept for 30 days" }),
+      refusals: z
+        .array(refusal)
+        .readonly()
+        .meta({ description: "Oldest first. A refusal is kept for 30 days" }),
       elsewhere: z.array(z.string()).meta({ description: "What fx writes outside the ledger" }),
-      entries: z.array(entry).meta({ description: "Oldest first" }),
+      entries: z.array(entry).readonly().meta({ description: "Oldest first" }),
     })
     .meta({ id: "PersonalData" }),
   z.custom<PersonalData>(),
   {
     decode: ({ elsewhere: _, ...data }) => data,
-    encode: (data) => ({
-      ...data,
-      nameWords: [...data.nameWords],
-      refusals: [...data.refusals],
-      entries: [...data.entries],
-      elsewhere,
-    }),
+    encode: (data) => ({ ...data, elsewhere }),
   },
 );
 

@@ -15,6 +15,7 @@ export const receiptProof = z.codec(
       after: z
         .array(hash)
         .max(laterEntriesAtMost)
+        .readonly()
         .meta({ description: "SHA-256 of the lines of the account's later entries, in their order" }),
       head: accountHead.meta({
         description: "The newest entry of the account, as a checkpoint would have it",
@@ -24,12 +25,6 @@ export const receiptProof = z.codec(
   z.custom<ReceiptProof>(),
   {
     decode: ({ proof: _, ...proof }) => proof,
-    encode: ({ entry, before, after, head }) => ({
-      proof: 1 as const,
-      entry,
-      before,
-      after: [...after],
-      head,
-    }),
+    encode: (proof) => ({ proof: 1 as const, ...proof }),
   },
 );

@@ -22,7 +22,7 @@ for (const { name, open } of adapters) {
     const { currencies } = await service.position();
     for (const { currency, cash } of currencies) {
       const flows = tills.flatMap((till) => till.currencies.filter((flow) => flow.currency === currency));
-      const left = flows.reduce((sum, { came, went }) => sum + came - went, 0n);
+      const left = flows.reduce((sum, { in: came, out: went }) => sum + came - went, 0n);
       assert.equal(left, cash, currency);
     }
     const busy = tills.filter(({ entries }) => entries > 0);
@@ -47,7 +47,7 @@ async function openTill() {
 }
 
 const flows = ({ currencies }: Till) =>
-  currencies.map(({ currency, came, went }) => `${currency} +${came} -${went}`);
+  currencies.map(({ currency, in: came, out: went }) => `${currency} +${came} -${went}`);
 
 test("A till counts openings, deposits, withdrawals and their reversals, and no exchange", async () => {
   const { service, cash } = await openTill();

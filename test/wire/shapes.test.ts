@@ -5,7 +5,7 @@ import type * as z from "zod";
 import type { CurrencyCode } from "../../src/core/currency.ts";
 import { answerCodes, FxError } from "../../src/core/errors.ts";
 import { balanceLimit } from "../../src/core/money.ts";
-import { account as accountShape, encodeAccount } from "../../src/wire/accounts.ts";
+import { account as accountShape } from "../../src/wire/accounts.ts";
 import { decodeAnswer } from "../../src/wire/answers.ts";
 import { audit } from "../../src/wire/audit.ts";
 import { checkpointText, headsOf } from "../../src/wire/checkpoint.ts";
@@ -37,12 +37,6 @@ describe("figures over the wire", () => {
         assert.deepEqual(overTheWire(accountShape, account), account);
       }),
     );
-  });
-
-  test("an answer to an order has the account as every other answer", () => {
-    const balances = [{ currency: "JPY" as CurrencyCode, minor: 30_000n }];
-    const account = { pesel: adult(), name: "Jan", surname: "K", balances, closed: false, blocked: false };
-    assert.deepEqual(encodeAccount(account), accountShape.encode(account));
   });
 
   test("every total comes through exactly, of either sign, as text where a JSON number would round it", () => {

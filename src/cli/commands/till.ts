@@ -36,7 +36,7 @@ export function defineTill(program: FxCommand, context: Context): void {
       const till = await (await context.service()).till({ date, by });
       if (json) return context.document((await import("../../wire/ledger.ts")).till.encode(till));
       writeRecord(stdout, [["date", till.date], ...optional("by", till.by)]);
-      const rows = till.currencies.map(({ currency, came, went }) => [
+      const rows = till.currencies.map(({ currency, in: came, out: went }) => [
         currency,
         ...[came, went, came - went].map((minor) => amountText(stdout, { currency, minor })),
       ]);
