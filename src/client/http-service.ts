@@ -11,14 +11,8 @@ import { decodeAnswer, notAnAnswer } from "../wire/answers.ts";
 import { encodeBody } from "../wire/bulk.ts";
 import { encodeTerms } from "../wire/exchanges.ts";
 import type { Operation } from "../wire/operation.ts";
-import {
-  type AnswerTo,
-  filledPath,
-  operationOf,
-  operations,
-  type QueryOf,
-  type ReadId,
-} from "../wire/operations.ts";
+import { filledPath, operationOf } from "../wire/operation-of.ts";
+import { type AnswerTo, operations, type QueryOf, type ReadId } from "../wire/operations.ts";
 import { trading } from "../wire/rates.ts";
 import { encodeIdempotencyKey, encodeQuery } from "../wire/requests.ts";
 import { RunStart } from "../wire/run-start.ts";

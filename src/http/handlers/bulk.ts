@@ -14,7 +14,7 @@ import {
   parseTrialLine,
 } from "../../wire/bulk.ts";
 import { type Line, lineFault, readLines } from "../../wire/lines.ts";
-import { operationOf } from "../../wire/operations.ts";
+import { operationOf } from "../../wire/operation-of.ts";
 import { statusOf } from "../../wire/problem.ts";
 import { parseRequest } from "../../wire/requests.ts";
 import type { Caller } from "../../wire/role.ts";
