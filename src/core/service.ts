@@ -4,7 +4,7 @@ import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { ErrorCode, FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
-import type { Receipt } from "./journal.ts";
+import type { Entry, Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
 import type { LatestTable, RateOfTable, RateTable, TradingState } from "./rates.ts";
@@ -281,10 +281,7 @@ interface CashFlow {
   readonly out: bigint;
 }
 
-export interface TillEntry {
-  readonly id: string;
-  readonly time: Date;
-}
+export type TillEntry = Pick<Entry, "id" | "time">;
 
 export interface AuditOptions {
   readonly onStart?: ((ledger: AuditStart) => void) | undefined;

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Entry, parseEntry } from "../core/journal.ts";
-import type { AcceptedTable, RateTable } from "../core/rates.ts";
+import type { AcceptedTable } from "../core/rates.ts";
 import type { AuditFinding, AuditOptions, AuditReport } from "../core/service.ts";
 import { Chain, type Discrepancy, differing, type Evidence, type InForce, notLater } from "./chain.ts";
 import { Heads } from "./heads.ts";
 import { identityKeyOf } from "./ids.ts";
-import { entryWithId, type Pause, readJournal } from "./journal-reader.ts";
+import { entryWithId, type Pause, readJournal, TableReader } from "./journal-reader.ts";
 import {
   type AcceptedTableRow,
   type AuditedRows,
@@ -75,8 +75,7 @@ class Audit {
   #chains = new Map<string, Chain>();
   /** When rate tables were in force, by their ids. */
   #inForce: ReadonlyMap<string, readonly InForce[]> = new Map();
-  /** The rate tables of exchanges, by their ids. */
-  readonly #tables = new Map<string, RateTable | undefined>();
+  readonly #tables: TableReader;
   #accounts = 0;
   #entries = 0;
   readonly #findings: AuditFinding[] = [];
@@ -88,6 +87,7 @@ class Audit {
     { now = Date.now, pause = nextTurn, onProgress }: LedgerAuditOptions,
   ) {
     this.#store = store;
+    this.#tables = new TableReader(store);
     this.#heads = heads;
     this.#now = now;
     this.#pause = pause;
@@ -146,10 +146,8 @@ class Audit {
     }
     if (entry.exchange === undefined) return { nowMs };
     const { tableId } = entry.exchange;
-    if (!this.#tables.has(tableId)) {
-      this.#tables.set(tableId, await unlessDamaged(this.#store.table(tableId)));
-    }
-    return { table: this.#tables.get(tableId), inForce: this.#inForce.get(tableId), nowMs };
+    const table = await unlessDamaged(this.#tables.find(tableId));
+    return { table, inForce: this.#inForce.get(tableId), nowMs };
   }
 
   /** Compares the accounts' rows with the ends of their chains, and reports the heads. */

@@ -36,7 +36,7 @@ async function* exportBooks(
   yield format.head;
   for await (const entries of readEntries(store, at, pause)) {
     let text = "";
-    for (const entry of entries) {
+    for (const { entry } of entries) {
       const date = warsawDate(entry.time);
       if (date > to) continue;
       const isHouse = housePlaceOf(entry.pesel) !== undefined;

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { FxError } from "../core/errors.ts";
-import type { Entry } from "../core/journal.ts";
 import type { RateTable } from "../core/rates.ts";
 import { idsOfTime, isEntryId } from "./ids.ts";
 import { DamagedLedger, type JournalRow, lagging } from "./rows.ts";
@@ -39,27 +38,21 @@ export async function* readJournal(
   yield* pages((page) => store.journal(page), { through }, pause);
 }
 
-/** Reads the entries of the journal up to `at`, or all, as `readAll` does. */
+/**
+ * Reads the entries of the journal in the same way as `readJournal`, each checked.
+ * @param at a past time, up to which entries are read
+ * @throws DamagedLedger if one was changed or is missing; for the last one of an account only at the end
+ */
 export async function* readEntries(
   store: Store,
   at: Date | undefined,
   pause: Pause = nextTurn,
-): AsyncGenerator<readonly Entry[]> {
-  for await (const page of readAll(store, pause)) {
-    yield page.map(({ entry }) => entry).filter(({ time }) => at === undefined || time <= at);
-  }
-}
-
-/**
- * Reads all entries of the journal in the same way as `readJournal`, each checked.
- * @throws DamagedLedger if one was changed or is missing; for the last one of an account only at the end
- */
-async function* readAll(store: Store, pause: Pause): AsyncGenerator<readonly PlacedEntry[]> {
+): AsyncGenerator<readonly PlacedEntry[]> {
   const { position: through, entries } = await store.journalEnd();
   let unread = entries;
   for await (const page of pages((page) => store.entries(page), { after: 0, through }, pause)) {
     unread -= page.length;
-    yield page;
+    yield at === undefined ? page : page.filter(({ entry }) => entry.time <= at);
   }
   if (unread <= 0) return;
   if ((await store.journalEnd()).entries < entries) throw lagging();

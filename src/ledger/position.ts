@@ -17,7 +17,7 @@ export async function positionOf(store: Store, at?: Date, pause?: Pause): Promis
   const own: Record<HousePlace, Map<CurrencyCode, bigint>> = { cash: new Map(), bank: new Map() };
   let spread = 0n;
   for await (const entries of readEntries(store, at, pause)) {
-    for (const entry of entries) {
+    for (const { entry } of entries) {
       const { debited, credited, exchange } = entry;
       const place = housePlaceOf(entry.pesel);
       const holders = place === undefined ? customers : own[place];

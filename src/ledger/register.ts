@@ -56,7 +56,7 @@ export async function* exportRegister(
   yield `\ufeff${line(columns)}`;
   for await (const entries of readEntries(store, undefined, pause)) {
     let text = "";
-    for (const entry of entries) {
+    for (const { entry } of entries) {
       const [date = "", clock = ""] = warsawTime(entry.time).split(" ");
       const isWithin = date >= from && date <= to && (at === undefined || entry.time <= at);
       const year = date.slice(0, 4);

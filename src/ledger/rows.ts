@@ -13,6 +13,7 @@ import {
   type RateTable,
   type Suspension,
 } from "../core/rates.ts";
+import type { KeptRefusal } from "../core/service.ts";
 
 /** The rows of a ledger's tables, their codecs, and the hashes that show an edit. Times are in milliseconds since 1970. */
 
@@ -137,16 +138,10 @@ export function decodeEntry({ entry: text, hash }: Pick<JournalRow, "entry" | "h
 }
 
 /** The refusal of a request with an idempotency key: its answer for as long as this is kept. */
-export interface Refusal {
+export interface Refusal extends KeptRefusal {
   readonly pesel: Pesel;
-  readonly key: string;
-  /** The name of the token that the request came with. */
-  readonly by: string | undefined;
   /** The hash of the request. */
   readonly digest: string;
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly time: Date;
 }
 
 export interface RefusalRow {

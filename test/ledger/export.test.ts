@@ -342,6 +342,6 @@ describe("an export", () => {
     const lacks = /the rate table 108\/C\/NBP\/2026, at which USD was exchanged, has no rate of it/;
     await refuses(exported(broken, { format: "csv" }), "storage-unavailable", lacks);
     await refuses(broken.position(), "storage-unavailable", lacks);
-    assert.equal((await broken.audit()).findings[0]?.problem, "exchange");
+    assert.equal((await broken.audit()).findings[0]?.problem, "entry that fx refuses");
   });
 });
