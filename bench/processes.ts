@@ -1,8 +1,8 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { spawnFx, startFx } from "../test/support/run-fx.ts";
 
 /** A build of fx: a folder with its `bin` and `dist`. */
 export interface Build {
@@ -36,74 +36,35 @@ export interface Load {
   readonly longestMs: number;
 }
 
-const running = new Set<ChildProcess>();
-process.on("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
-});
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-
-function start(
-  { folder }: Build,
-  args: readonly string[],
-  stdout: "pipe" | number,
-  settings: Readonly<Record<string, string>> = {},
-): ChildProcess {
-  const env = { ...process.env, FX_RATES: "demo", ...settings };
-  const child = spawn(process.execPath, [`${folder}/bin/fx.js`, ...args], {
-    stdio: ["ignore", stdout, "pipe"],
-    env,
-  });
-  running.add(child);
-  child.once("exit", () => running.delete(child));
-  return child;
-}
+const launcherOf = ({ folder }: Build) => `${folder}/bin/fx.js`;
 
 export async function startServer(build: Build, db: string): Promise<Server> {
   // fx takes no password in a flag.
-  const child = start(build, ["serve", "--port", "0", "--log-level", "error"], "pipe", { FX_DB: db });
-  const pid = child.pid as number;
-  const url = await new Promise<string>((resolve, reject) => {
-    let output = "";
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-      const [address] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
-      if (address !== undefined) resolve(address);
-    });
-    child.once("exit", () => reject(new Error(`fx serve of ${build.name} did not start: ${output}`)));
-  });
+  const env = { FX_DB: db, FX_RATES: "demo" };
+  const server = await startFx(["--log-level", "error"], { fx: launcherOf(build), env });
+  const pid = server.pid as number;
   return {
-    url,
+    url: server.url,
     cpuSeconds: () => cpuSecondsOf(pid),
     peakMb: () => peakMbOf(pid),
-    stop: async () => {
-      const ended = once(child, "exit");
-      child.kill("SIGTERM");
-      await ended;
-    },
+    stop: async () => void (await server.stop()),
   };
 }
 
 /** Runs a command of fx, with its output to a file or discarded. Throws if it fails. */
 export async function run(build: Build, args: readonly string[], output = "/dev/null"): Promise<Ran> {
-  const out = openSync(output, "w");
   const startedMs = performance.now();
-  const child = start(build, args, out);
-  let errors = "";
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    errors = (errors + text).slice(-2000);
-  });
+  const surroundings = { fx: launcherOf(build), env: { FX_RATES: "demo" }, stdout: output };
+  const { child, ended } = spawnFx(args, surroundings);
+  child.stdin.end();
   let used = { cpuSeconds: 0, peakMb: 0 };
   const looks = setInterval(() => {
     const pid = child.pid as number;
     used = { cpuSeconds: cpuSecondsOf(pid) || used.cpuSeconds, peakMb: peakMbOf(pid) || used.peakMb };
   }, 20);
-  const [code] = await once(child, "close");
+  const { exit, stderr } = await ended;
   clearInterval(looks);
-  closeSync(out);
-  if (code !== 0) throw new Error(`fx ${args.join(" ")} of ${build.name} ended with ${code}: ${errors}`);
+  if (exit !== 0) throw new Error(`fx ${args.join(" ")} of ${build.name} ended with ${exit}: ${stderr}`);
   return { seconds: (performance.now() - startedMs) / 1000, ...used };
 }
 
