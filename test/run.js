@@ -15,13 +15,11 @@ if (unknown.length > 0) throw new Error(`There is no ${unknown.join(", ")}: only
 const isFast = options.includes("--fast");
 if (options.includes("--watch")) await watchChanges();
 /**
- * Tests that break servers, disks, networks and rows, install fx, replay what was done, compare its channels, or play
+ * Tests that break servers, disks, networks and rows, install fx, compare its channels, or play
  * transcripts take as long as all the others: they run in .ci/run.
  */
 const isLeftOut = (file) =>
-  /^test\/(deploy\/|faults\/|ledger\/damage|channels|docs-clients|past|privacy|proxies|.*transcripts)/.test(
-    file,
-  );
+  /^test\/(deploy\/|faults\/|ledger\/damage|channels|docs-clients|privacy|proxies|.*transcripts)/.test(file);
 /** Tests that start no process and take long all the same: random sequences, every value of a list, waits. */
 const long = [
   ...["simulation/", "wire/requests", "client/settling"],

@@ -194,6 +194,17 @@ export function describePast(subjectNow: () => Subject): void {
       assert.deepEqual(await shown(pesel, { to: "2026-06-09" }), [[], [], []]);
     });
 
+    test("A statement by key takes no period and no cursor", async () => {
+      const pesel = await person();
+      const { receiptId } = await service.change(cash("deposit", pesel, "1 PLN", { key: "k" }));
+      const byKey = { limit: 1, key: "k" };
+      assert.equal((await service.statement(pesel, byKey)).items[0]?.id, receiptId);
+      for (const part of [{ from: "2026-01-01" }, { to: "2026-01-01" }, { cursor: receiptId }]) {
+        const error = await refuses(service.statement(pesel, { ...byKey, ...part }), "invalid-request");
+        assert.equal(error.fields?.[0]?.pointer, "/key");
+      }
+    });
+
     test("The statement of a period comes page by page, its balances on the first", async () => {
       const pesel = await person();
       const period = { from: "2026-06-11", to: "2026-06-11" };

@@ -33,6 +33,7 @@ export type Side = readonly [currency: string, minor: bigint];
 
 export interface ModelEntry {
   readonly kind: EntryKind;
+  timeMs: number;
   /** Name of the request's token. */
   by?: string | undefined;
   readonly debited?: Side | undefined;
@@ -110,7 +111,7 @@ export class Model {
     const place = housePlaceOf(request.pesel);
     const isHouse = place !== undefined;
     try {
-      const entry = this.#entryFor(request, account);
+      const entry: ModelEntry = { ...this.#entryFor(request, account), timeMs: this.clock };
       const balances = new Map(account?.balances);
       for (const [[currency, minor], sign] of flows(entry)) {
         const changed = (balances.get(currency) ?? 0n) + sign * minor;
@@ -121,6 +122,7 @@ export class Model {
       const timeMs = Math.max(account?.timeMs ?? 0, this.clock);
       if (timeMs > this.clock + aheadAtMostMs) refuse("storage-unavailable");
       const entries = account?.entries ?? [];
+      entry.timeMs = timeMs;
       entry.by = request.by;
       entry.holder ??= isHouse ? { name: "House", surname: place } : entries.at(-1)?.holder;
       entries.push(entry);
@@ -135,7 +137,7 @@ export class Model {
     }
   }
 
-  #entryFor(request: Request, existing: ModelAccount | undefined): ModelEntry {
+  #entryFor(request: Request, existing: ModelAccount | undefined): Omit<ModelEntry, "timeMs"> {
     const isHouse = housePlaceOf(request.pesel) !== undefined;
     const account = existing ?? (isHouse ? unused : undefined);
     const { kind } = request;
@@ -188,7 +190,7 @@ export class Model {
     }
   }
 
-  #exchange(order: Request & { kind: "exchange" }): ModelEntry {
+  #exchange(order: Request & { kind: "exchange" }): Omit<ModelEntry, "timeMs"> {
     const { from, to, side, amount } = order;
     if (this.isSuspended) refuse("trading-suspended");
     const table = this.table ?? refuse("rates-unavailable");

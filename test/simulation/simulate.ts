@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Account } from "../../src/core/account.ts";
 import type { Request } from "../../src/core/change.ts";
 import { type CurrencyCode, compareCurrencies, minorUnitDigits, pln } from "../../src/core/currency.ts";
 import { warsawDate } from "../../src/core/date.ts";
@@ -8,15 +9,17 @@ import { FxError } from "../../src/core/errors.ts";
 import { parseTerms } from "../../src/core/exchange.ts";
 import { houseNumber, housePlaceOf, housePlaces } from "../../src/core/house.ts";
 import type { Receipt } from "../../src/core/journal.ts";
+import type { Money } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { CurrentRates, RateTable } from "../../src/core/rates.ts";
-import type { Recorded, Settlement } from "../../src/core/service.ts";
+import type { PageRequest, Recorded, Settlement } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openRates } from "../../src/rates/open.ts";
 import { chanceFrom } from "../support/chance.ts";
 import { adult, decimal, now } from "../support/fixture.ts";
 import { valueAtBid } from "../support/fractions.ts";
+import { everyPage } from "../support/service.ts";
 import { Bank } from "./bank.ts";
 import { type Fault, FaultyStore } from "./faulty-store.ts";
 import { aheadAtMostMs, type Expected, flows, Model, type ModelEntry, type Side } from "./model.ts";
@@ -37,7 +40,8 @@ const currencies = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR", "THB"];
  *
  * Every answer is compared with the model, and after every step every account and entry. After every step, customers
  * and house together have the deposits less the withdrawals, an account's times never go back, and no exchange ends in
- * a profit at the table in force. At the end the audit must be clean. A seed is reproducible.
+ * a profit at the table in force. At the end the audit must be clean, and reads of the past are compared with the
+ * model. A seed is reproducible.
  */
 export async function simulate(seed: number, database: { open(): Promise<Store> }): Promise<void> {
   const game = new Game(seed, () => database.open());
@@ -93,6 +97,7 @@ class Game {
     const entries = [...this.#model.accounts.values()].flatMap((account) => account.entries);
     assert.equal(report.entries, entries.length, "entries in the journal");
     await this.#compareTables();
+    await this.#comparePast(service);
     for (const process of this.#processes) await process.service.close();
   }
 
@@ -295,32 +300,92 @@ class Game {
     await this.#comparePosition(service);
   }
 
-  /** Requires that customers and house together have the deposits less the withdrawals, beside the house's own money. */
-  async #comparePosition(service: LedgerService): Promise<void> {
-    const deposited = new Map<string, bigint>([[pln, 0n]]);
-    const held = new Map<string, bigint>([[pln, 0n]]);
-    for (const [pesel, { balances, entries }] of this.#model.accounts) {
-      if (housePlaceOf(pesel) !== undefined) continue;
-      for (const [currency, minor] of balances) held.set(currency, (held.get(currency) ?? 0n) + minor);
-      for (const entry of entries) {
-        if ((entry.reverses ?? entry).kind === "exchange") continue;
-        for (const [[currency, minor], sign] of flows(entry)) {
-          deposited.set(currency, (deposited.get(currency) ?? 0n) + sign * minor);
-        }
-      }
+  /** Requires that accounts, statements and the position at times of the past are a replay of the entries until then. */
+  async #comparePast(service: LedgerService): Promise<void> {
+    this.#clock = this.#newest + 40 * dayMs;
+    const customers = this.#customers().sort(([one], [other]) => (one < other ? -1 : 1));
+    for (let looks = 0; looks < 4 && customers.length > 0; looks += 1) {
+      const offset = this.#pick([-1, 0, 1, 30 * 60_000, -30 * dayMs]);
+      const at = new Date(this.#pick(this.#entries()).timeMs + offset);
+      await this.#comparePosition(service, at);
+      const limit = this.#pick([1, 2, 3, 7, 200]);
+      const open = customers.flatMap(([pesel, { entries }]) => accountAt(pesel, entries, at) ?? []);
+      const sought = this.#pick(["", "jan", "kow", "nowak"]);
+      const isSought = ({ name = "", surname = "" }) =>
+        [name, ...surname.split("-")].some((word) => word.toLowerCase().startsWith(sought));
+      const name = sought === "" ? undefined : [sought];
+      const listed = await everyPage((page) => service.accounts({ ...page, at, name }), limit);
+      assert.deepEqual(listed.map(told), open.filter(isSought), `accounts at ${at.toISOString()}`);
+      const [pesel, { entries }] = this.#pick(customers);
+      const then = await service.account(pesel as Pesel, at).then(told, ({ code }) => code);
+      assert.deepEqual(then, accountAt(pesel, entries, at) ?? "account-not-found");
+      await this.#compareStatement(service, pesel as Pesel, limit);
     }
-    const { currencies } = await service.position();
-    const [cash, bank] = housePlaces.map((place) => this.#model.accounts.get(houseNumber(place))?.balances);
-    const all = new Set([held, cash, bank].flatMap((totals) => [...(totals?.keys() ?? [])]));
+  }
+
+  /** The statement of a period in Warsaw, page by page, from its beginning or from an entry of the account. */
+  async #compareStatement(service: LedgerService, pesel: Pesel, limit: number): Promise<void> {
+    const { entries = [] } = this.#model.accounts.get(pesel) ?? {};
+    const dateOf = ({ timeMs }: ModelEntry) => warsawDate(new Date(timeMs));
+    const days = [this.#pick(entries), this.#pick(entries)].map(dateOf).sort();
+    const [from, to] = days.map((day) => (this.#below(4) === 0 ? undefined : day));
+    const isIn = (entry: ModelEntry) =>
+      (from ?? "") <= dateOf(entry) && dateOf(entry) <= (to ?? "9999-12-31");
+    const idsOf = (some: readonly ModelEntry[]) =>
+      some
+        .filter(isIn)
+        .map(({ id }) => id)
+        .reverse();
+    const about = `statement from ${from} to ${to}`;
+    const { opening, closing } = await service.statement(pesel, { limit, from, to });
+    const before = entries.filter((entry) => from !== undefined && dateOf(entry) < from);
+    const through = entries.filter((entry) => dateOf(entry) <= (to ?? "9999-12-31"));
+    assert.deepEqual(
+      [opening, closing].map((balances) => sumsOf(balances ?? [])),
+      [before, through].map((some) => heldAfter(some)),
+      about,
+    );
+    const at = this.#below(entries.length);
+    for (const [cursor, expected] of [
+      [undefined, entries],
+      [entries[at]?.id, entries.slice(0, at)],
+    ] as const) {
+      const load = (page: PageRequest) =>
+        service.statement(pesel, { from, to, ...page, cursor: page.cursor ?? cursor });
+      const items = await everyPage(load, limit);
+      assert.deepEqual(
+        items.map(({ id }) => id),
+        idsOf(expected),
+        about,
+      );
+    }
+  }
+
+  #customers() {
+    return [...this.#model.accounts].filter(([pesel]) => housePlaceOf(pesel) === undefined);
+  }
+
+  /** Requires that customers and house together have the deposits less the withdrawals, beside the house's own money. */
+  async #comparePosition(service: LedgerService, at?: Date): Promise<void> {
+    const until = (entries: readonly ModelEntry[] = []) =>
+      entries.filter(({ timeMs }) => at === undefined || timeMs <= at.getTime());
+    const entries = this.#customers().flatMap(([, account]) => until(account.entries));
+    const held = heldAfter(entries);
+    const deposited = heldAfter(entries.filter((entry) => (entry.reverses ?? entry).kind !== "exchange"));
+    const [cash, bank] = housePlaces.map((place) =>
+      heldAfter(until(this.#model.accounts.get(houseNumber(place))?.entries)),
+    );
+    const { currencies } = await service.position(at);
+    const all = new Set([pln, ...[held, cash, bank].flatMap((sums) => Object.keys(sums ?? {}))]);
     const expected = [...all].sort(compareCurrencies as never).map((currency) => {
-      const customers = held.get(currency) ?? 0n;
-      const brought = deposited.get(currency) ?? 0n;
+      const customers = held[currency] ?? 0n;
+      const brought = deposited[currency] ?? 0n;
       return {
         ...{ currency, customers, house: brought - customers },
-        ...{ cash: brought + (cash?.get(currency) ?? 0n), bank: bank?.get(currency) ?? 0n },
+        ...{ cash: brought + (cash?.[currency] ?? 0n), bank: bank?.[currency] ?? 0n },
       };
     });
-    assert.deepEqual(currencies, expected, "the position");
+    assert.deepEqual(currencies, expected, `the position at ${at?.toISOString() ?? "the end"}`);
   }
 
   /** A new request, a repeated one, or a new one under a used key. */
@@ -448,6 +513,37 @@ class Game {
   #pick<T>(choices: readonly T[]): T {
     return choices[this.#below(choices.length)] as T;
   }
+}
+
+type Sums = Readonly<Record<string, bigint>>;
+
+/** What these entries leave, by currency. */
+function heldAfter(entries: readonly ModelEntry[]): Sums {
+  const sums: Record<string, bigint> = {};
+  for (const entry of entries) {
+    for (const [[currency, minor], sign] of flows(entry)) {
+      sums[currency] = (sums[currency] ?? 0n) + sign * minor;
+    }
+  }
+  return sums;
+}
+
+function sumsOf(balances: readonly Money[]): Sums {
+  return Object.fromEntries(balances.map(({ currency, minor }) => [currency, minor]));
+}
+
+function told({ pesel, name, surname, closed, blocked, balances }: Account) {
+  return { pesel, name, surname, closed, blocked, balances: sumsOf(balances) };
+}
+
+/** The account as its entries until then left it; undefined before the first. */
+function accountAt(pesel: string, entries: readonly ModelEntry[], at: Date) {
+  const own = entries.filter(({ timeMs }) => timeMs <= at.getTime());
+  const last = own.at(-1);
+  if (last === undefined) return undefined;
+  const locks = own.filter(({ kind }) => kind === "block" || kind === "unblock");
+  const [closed, blocked] = [last.kind === "closing", locks.at(-1)?.kind === "block"];
+  return { pesel, ...last.holder, closed, blocked, balances: heldAfter(own) };
 }
 
 type Answer = ({ balances?: Map<string, bigint> } | { refused: string }) & { replayed: boolean };
