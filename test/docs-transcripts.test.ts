@@ -99,7 +99,9 @@ function repliesIn(expected: string): Reply[] {
 
 /** Commands of which docs/JSON.md has the shape in words, and no example. */
 const notShown = [
-  ...["80010112340", "44051401359"].map((pesel) => `fx account show ${pesel} --json`),
+  "fx account create 44051401359 --name Maria --surname Zielińska --pln 500 --json",
+  "fx account show 44051401359 --json",
+  "fx account deposit 44051401359 --amount 100 --currency PLN --yes --json",
   "fx account list --json",
   "fx account withdraw 44051401359 --amount 600 --currency PLN --yes --json",
   "fx account rename 44051401359 --name Maria --surname Nowak --yes --json",
