@@ -56,16 +56,15 @@ export class Context {
 
   /**
    * Opens the service that the settings name, here or behind HTTP.
-   * @param rates whether a service in this process needs them
+   * @param usesRates whether a service in this process needs them
    */
   async service(
     access: Access = "read",
-    rates = this.command.options.some(({ long }) => long === "--rates"),
+    usesRates = this.command.options.some(({ long }) => long === "--rates"),
   ): Promise<ExchangeService> {
     this.signals.watch();
     const { openService } = await import("./open.ts");
-    const settings = this.command.opts<Settings>();
-    this.#service = await openService(settings, { rates, access });
+    this.#service = await openService(this.command.opts<Settings>(), access, usesRates);
     return this.#service;
   }
 

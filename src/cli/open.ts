@@ -1,5 +1,5 @@
 import { hostname, userInfo } from "node:os";
-import { type CurrentRates, noFetches } from "../core/rates.ts";
+import type { CurrentRates } from "../core/rates.ts";
 import type { ExchangeService } from "../core/service.ts";
 import type { LedgerService } from "../ledger/service.ts";
 import type { Access, OpenOptions, Store } from "../ledger/store.ts";
@@ -14,22 +14,22 @@ export interface Ledger {
   readonly rates: CurrentRates;
 }
 
-/** The capabilities of the service that a command asks. */
-export interface Needs {
-  /** Without them, an embedded service has no rates. */
-  readonly rates: boolean;
-  readonly access: Access;
-}
-
-/** The service that `settings.url` names. */
-export async function openService(settings: Settings, { rates, access }: Needs): Promise<ExchangeService> {
+/**
+ * The service that `settings.url` names.
+ * @param usesRates without it, an embedded service has no rates
+ */
+export async function openService(
+  settings: Settings,
+  access: Access,
+  usesRates: boolean,
+): Promise<ExchangeService> {
   const { url } = settings;
   if (url.kind === "server") {
     const { openHttpService } = await import("../client/http-service.ts");
     const { token, allowPlainHttp } = settings;
     return openHttpService(url.address, { token, allowPlainHttp });
   }
-  if (rates) {
+  if (usesRates) {
     const { service } = await openLedger(url, settings, { access, serves: false });
     return service;
   }
@@ -85,26 +85,14 @@ function operatorOf(): string {
   }
 }
 
-const noRates: CurrentRates = {
+function openedWithout(): never {
+  throw new Error("this command was opened without rates");
+}
+
+const noRates = {
   forOrder: openedWithout,
   forQuote: openedWithout,
   latest: openedWithout,
   tables: openedWithout,
-  refresh: openedWithout,
-  status: () => ({
-    source: "none",
-    recorded: true,
-    table: undefined,
-    notTraded: "this command was opened without rates",
-    notTradedCode: "no-table",
-    problem: undefined,
-    clock: undefined,
-    heldBack: undefined,
-    fetches: noFetches(),
-  }),
   close: async () => {},
 };
-
-function openedWithout(): never {
-  throw new Error("this command was opened without rates");
-}

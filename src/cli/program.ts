@@ -1,4 +1,4 @@
-import { type Command, Help, type Option } from "commander";
+import type { Command, Option } from "commander";
 import { isLive } from "../rates/source.ts";
 import { isLoopback } from "../wire/plain-http.ts";
 import { FxCommand } from "./command.ts";
@@ -54,7 +54,6 @@ export function buildProgram(context: Context): FxCommand {
       showGlobalOptions: true,
       styleTitle: (title) => stdout.paint.bold(title),
       minWidthToWrap: 24,
-      formatItem: formatHelpItem,
       optionDescription,
     })
     .configureOutput({
@@ -135,16 +134,6 @@ function optionDescription(option: Option): string {
     isShown ? `default: ${defaultValueDescription ?? defaultValue}` : "",
   ].filter(Boolean);
   return facts.length === 0 ? description : `${description} (${facts.join("; ")})`;
-}
-
-/** Next to each other where there is room, and otherwise the description under the term. */
-function formatHelpItem(term: string, termWidth: number, description: string, help: Help): string {
-  const { helpWidth = 80, minWidthToWrap } = help;
-  if (helpWidth - termWidth >= minWidthToWrap + 4 || description === "") {
-    return Help.prototype.formatItem.call(help, term, termWidth, description, help);
-  }
-  const folded = help.boxWrap(description, helpWidth - 6);
-  return `  ${term}\n${folded.replace(/^/gm, "      ")}`;
 }
 
 /** The command that a command line is about, as far as its words go. */

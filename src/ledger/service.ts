@@ -56,7 +56,7 @@ const chunksAtOnce = 16;
 /** ExchangeService over a store and the rates in force. `now` is injected so that tests control the time. */
 export class LedgerService implements ExchangeService {
   readonly #store: Store;
-  readonly #rates: CurrentRates;
+  readonly #rates: Omit<CurrentRates, "status" | "refresh">;
   readonly #now: () => Date;
   readonly #commits: GroupCommit;
   readonly #rests: boolean;
@@ -64,7 +64,7 @@ export class LedgerService implements ExchangeService {
 
   constructor(
     store: Store,
-    rates: CurrentRates,
+    rates: Omit<CurrentRates, "status" | "refresh">,
     now: () => Date = () => new Date(),
     options: {
       readonly refusalsAtMost?: number | undefined;

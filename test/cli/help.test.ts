@@ -85,13 +85,6 @@ describe("help", () => {
     }
   });
 
-  test("help at a narrow terminal has descriptions under their terms", async () => {
-    const { stdout } = await runHere(["exchange", "--help"], { env: { FX_FORCE_TTY: "40" } });
-    const [upToExamples = ""] = stdout.split("\nExamples:");
-    assert.match(stdout, /\n {2}--to-buy <amount>\n {6}buy exactly this amount; one of\n/);
-    for (const line of upToExamples.split("\n")) assert.ok([...line].length <= 40, line);
-  });
-
   test("fx help COMMAND is the command's help", async () => {
     const words = ["account", "create"];
     assert.equal((await runHere(["help", ...words])).stdout, (await runHere([...words, "--help"])).stdout);

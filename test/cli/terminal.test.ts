@@ -377,7 +377,6 @@ describe("at a terminal", () => {
         ["rates", "history", "HUF", "--days", "3660"],
         ["doctor"],
         ["help", "environment"],
-        ["help", "json"],
         ["account", "list"],
         ["account", "history", jan],
         ["position"],

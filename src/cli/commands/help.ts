@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitTable } from "../exits.ts";
 import { flagOf, settingNames, settingOf, variableOf } from "../settings.ts";
-import { writeTable } from "../terminal/output.ts";
+import { texts, writeTable } from "../terminal/output.ts";
 import type { Screen } from "../terminal/terminal.ts";
 
 export const topics: Readonly<
@@ -50,7 +50,7 @@ async function tellExits(stdout: Screen): Promise<void> {
 async function tellSettings(stdout: Screen): Promise<void> {
   await writeTable(
     stdout,
-    [{ title: "Flag" }, { title: "Environment" }, { title: "Config file" }, { title: "Default" }],
+    texts("Flag", "Environment", "Config file", "Default"),
     settingNames.map((name) => [
       settingOf(name).isSecret ? "" : flagOf(name),
       variableOf(name),

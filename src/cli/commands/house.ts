@@ -5,7 +5,7 @@ import { compareCurrencies } from "../../core/currency.ts";
 import { type HousePlace, houseNumber, housePlaces } from "../../core/house.ts";
 import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
-import { amountText, writeTable } from "../terminal/output.ts";
+import { amountText, numbers, writeTable } from "../terminal/output.ts";
 import { write } from "../terminal/terminal.ts";
 import {
   type AtOptions,
@@ -20,11 +20,7 @@ interface PlaceOptions {
   readonly account: HousePlace;
 }
 
-const columns = [
-  { title: "Currency" },
-  { title: "Cash", align: "right" },
-  { title: "Bank", align: "right" },
-] as const;
+const columns = [{ title: "Currency" }, ...numbers("Cash", "Bank")];
 
 export function defineHouse(program: FxCommand, context: Context): void {
   const house = program.add("house", "Show and book the house's own money, in cash and at its bank", [

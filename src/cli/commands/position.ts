@@ -1,16 +1,10 @@
 import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
-import { amountText, moneyText, writeRecord, writeTable } from "../terminal/output.ts";
+import { amountText, moneyText, numbers, writeRecord, writeTable } from "../terminal/output.ts";
 import { writeGap } from "../terminal/terminal.ts";
 import type { AtOptions } from "./account.ts";
 
-const columns = [
-  { title: "Currency" },
-  { title: "Customers", align: "right" },
-  { title: "House", align: "right" },
-  { title: "In the drawer", align: "right" },
-  { title: "At the bank", align: "right" },
-] as const;
+const columns = [{ title: "Currency" }, ...numbers("Customers", "House", "In the drawer", "At the bank")];
 
 export function definePosition(program: FxCommand, context: Context): void {
   program

@@ -19,7 +19,7 @@ import {
   quotePairs,
   receiptPairs,
 } from "../terminal/figures.ts";
-import { amountText, writeRecord, writeTable, writeText } from "../terminal/output.ts";
+import { amountText, numbers, writeRecord, writeTable, writeText } from "../terminal/output.ts";
 import { type Screen, write, writeGap } from "../terminal/terminal.ts";
 
 export interface SettleOptions extends CommandOptions {
@@ -220,11 +220,7 @@ function factsOf(request: AccountRequest, undone: Receipt | undefined): EntryFac
 
 /** The balances that differ, in two columns. */
 async function writeBalances(screen: Screen, before: Account, after: Account): Promise<void> {
-  const columns = [
-    { title: "" },
-    { title: "Before", align: "right" },
-    { title: "After", align: "right" },
-  ] as const;
+  const columns = [{ title: "" }, ...numbers("Before", "After")];
   const rows = after.balances
     .filter(({ currency, minor }) => balanceOf(before, currency) !== minor)
     .map(({ currency, minor }) => [

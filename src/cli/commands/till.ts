@@ -2,7 +2,7 @@ import type { CalendarDate } from "../../core/date.ts";
 import { dateArgument, type FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { optional } from "../terminal/figures.ts";
-import { amountText, timeText, writeRecord, writeTable } from "../terminal/output.ts";
+import { amountText, numbers, timeText, writeRecord, writeTable } from "../terminal/output.ts";
 import { writeGap } from "../terminal/terminal.ts";
 
 interface TillOptions extends CommandOptions {
@@ -10,12 +10,7 @@ interface TillOptions extends CommandOptions {
   readonly by?: string;
 }
 
-const columns = [
-  { title: "Currency" },
-  { title: "In", align: "right" },
-  { title: "Out", align: "right" },
-  { title: "Left", align: "right" },
-] as const;
+const columns = [{ title: "Currency" }, ...numbers("In", "Out", "Left")];
 
 export function defineTill(program: FxCommand, context: Context): void {
   program

@@ -3,7 +3,7 @@ import { type Role, roles } from "../../wire/role.ts";
 import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { timeText, writeRecord, writeTable, writeText } from "../terminal/output.ts";
+import { texts, timeText, writeRecord, writeTable, writeText } from "../terminal/output.ts";
 import { write } from "../terminal/terminal.ts";
 import type { KeptToken } from "../tokens/file.ts";
 
@@ -95,7 +95,6 @@ async function listTokens(context: Context, options: CommandOptions): Promise<vo
   const { readTokenFile } = await import("../tokens/file.ts");
   const tokens = await readTokenFile(pathOf(options));
   if (options.json) return context.document(tokens.map(({ sha256, ...shown }) => shown));
-  const titles = ["Name", "Role", "Created", "Expires", "State"].map((title) => ({ title }));
   const rows = tokens.map(({ name, role, created, expires }) => [
     name,
     role,
@@ -103,7 +102,7 @@ async function listTokens(context: Context, options: CommandOptions): Promise<vo
     expires === null ? "" : timeText(stdout, new Date(expires)),
     expires !== null && Date.parse(expires) <= Date.now() ? "expired" : "in force",
   ]);
-  await writeTable(stdout, titles, rows);
+  await writeTable(stdout, texts("Name", "Role", "Created", "Expires", "State"), rows);
 }
 
 /**

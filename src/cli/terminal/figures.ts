@@ -11,8 +11,10 @@ import {
   type Cell,
   type Column,
   moneyText,
+  numbers,
   type Pairs,
   rateText,
+  texts,
   timeText,
   warsawTime,
 } from "./output.ts";
@@ -105,9 +107,7 @@ export function optional(name: string, value: string | undefined): Pairs {
 }
 
 export const accountColumns: readonly Column[] = [
-  { title: "PESEL" },
-  { title: "Name" },
-  { title: "Surname" },
+  ...texts("PESEL", "Name", "Surname"),
   { title: "Balances", wraps: true },
 ];
 
@@ -132,11 +132,9 @@ export function balancesText(
 }
 
 export const entryColumns: readonly Column[] = [
-  { title: "#", align: "right" },
-  { title: "Time (Warsaw)" },
-  { title: "Kind" },
-  { title: "Out", align: "right" },
-  { title: "In", align: "right" },
+  ...numbers("#"),
+  ...texts("Time (Warsaw)", "Kind"),
+  ...numbers("Out", "In"),
   { title: "Receipt", optional: true },
   { title: "Table", optional: true },
   { title: "By", optional: true, sparse: true },
@@ -158,9 +156,7 @@ export function entryCells(screen: Screen, entry: Entry): string[] {
 
 export const rateColumns: readonly Column[] = [
   { title: "Code" },
-  { title: "Bid", align: "right" },
-  { title: "Ask", align: "right" },
-  { title: "Change", align: "right" },
+  ...numbers("Bid", "Ask", "Change"),
   { title: "Table", pipeOnly: true },
   { title: "Effective", pipeOnly: true },
   { title: "Trend", optional: true, terminalOnly: true, sparse: true },

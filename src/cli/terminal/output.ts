@@ -26,6 +26,16 @@ export interface Column {
   readonly sparse?: boolean;
 }
 
+/** Columns of text. */
+export function texts(...titles: readonly string[]): readonly Column[] {
+  return titles.map((title) => ({ title }));
+}
+
+/** Columns of numbers. */
+export function numbers(...titles: readonly string[]): readonly Column[] {
+  return titles.map((title) => ({ title, align: "right" }));
+}
+
 /** A column that wraps is not made narrower than this. */
 const narrowest = 16;
 

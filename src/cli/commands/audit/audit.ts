@@ -7,7 +7,7 @@ import { tellWarning } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
 import { ResultFile } from "../../result-file.ts";
 import { withoutSecrets } from "../../target.ts";
-import { type Pairs, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
+import { numbers, type Pairs, texts, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 
@@ -120,13 +120,7 @@ export async function tellReport(stdout: Screen, report: AuditReport, facts: Pai
   );
   await tellRows(
     stdout,
-    [
-      { title: "Customer" },
-      { title: "Account" },
-      { title: "Entries then", align: "right" },
-      { title: "Entries now", align: "right" },
-      { title: "Problem" },
-    ],
+    [...texts("Customer", "Account"), ...numbers("Entries then", "Entries now"), { title: "Problem" }],
     (against?.lost ?? []).map(({ customer, account = "", entries, entriesNow }) => [
       customer,
       maskPesels(account),

@@ -5,7 +5,7 @@ import { type FxCommand, wholeArgument } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning } from "../../errors.ts";
 import { changeText, tableText } from "../../terminal/figures.ts";
-import { fold, rateText, writeTable, writeText } from "../../terminal/output.ts";
+import { fold, numbers, rateText, writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { readBoard, writeBoard } from "./board.ts";
 import { plot } from "./chart.ts";
@@ -86,12 +86,7 @@ function warnIfNotTraded({ terminal }: Context, { notTraded }: LatestTable, json
   tellWarning(terminal.stderr, `No order is settled at this table. ${notTraded}`, json);
 }
 
-const historyColumns = [
-  { title: "Effective" },
-  { title: "Bid", align: "right" },
-  { title: "Ask", align: "right" },
-  { title: "Table", optional: true },
-] as const;
+const historyColumns = [{ title: "Effective" }, ...numbers("Bid", "Ask"), { title: "Table", optional: true }];
 
 const summaryColumns = [
   { title: "" },

@@ -66,12 +66,14 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   requireUsable(settings, prefix);
   const tls = KeyPairFiles.open(settings);
   const tokens = settings.tokens === undefined ? undefined : await TokensInForce.open(settings.tokens);
-  const events = new EarlyEvents();
+  // Events of the store and the rates from before there is a log.
+  const early: ((log: FastifyBaseLogger) => void)[] = [];
+  let tell = (event: (log: FastifyBaseLogger) => void): void => void early.push(event);
   const ledger = await openLedger(settings.db, settings, {
     access: "create",
     serves: true,
-    onNotice: (notice) => events.add((log) => log.warn(`database: ${notice}`)),
-    onEvent: (event) => events.add((log) => logRates(log, event)),
+    onNotice: (notice) => tell((log) => log.warn(`database: ${notice}`)),
+    onEvent: (event) => tell((log) => logRates(log, event)),
   });
   const { service, rates } = ledger;
   const page = builtPage();
@@ -88,7 +90,8 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   app.log.info({ version: start.version, store: settings.db.kind, rates: rates.status().source }, "starting");
   warnOfRisks(settings, app.log);
   tls?.warnIfExpiring(app.log);
-  events.logTo(app.log);
+  tell = (event) => event(app.log);
+  for (const event of early) event(app.log);
   const unfollow = tls?.follow(app.server as HttpsServer, app.log);
   if (tokens !== undefined) logTokens(tokens, app.log);
   const stop = async () => {
@@ -162,22 +165,6 @@ function requireUsable({ host, port, adminPort, tokens, allowAnonymous }: Settin
     throw new UsageError(
       `Refusing to listen on ${host} without authentication. Use --tokens FILE, or --allow-anonymous to accept the risk.`,
     );
-  }
-}
-
-/** Events of the rates and the store from before there is a log. */
-class EarlyEvents {
-  #log: FastifyBaseLogger | undefined;
-  readonly #early: ((log: FastifyBaseLogger) => void)[] = [];
-
-  add(tell: (log: FastifyBaseLogger) => void): void {
-    if (this.#log === undefined) this.#early.push(tell);
-    else tell(this.#log);
-  }
-
-  logTo(log: FastifyBaseLogger): void {
-    this.#log = log;
-    for (const tell of this.#early.splice(0)) tell(log);
   }
 }
 
