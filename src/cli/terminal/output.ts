@@ -53,7 +53,7 @@ export function writeJson(screen: Screen, document: unknown): void {
 /** Pairs of a name and a value: aligned at a terminal, separated by a tab in a pipe. */
 export function writeRecord(screen: Screen, pairs: Pairs): void {
   const shown = pairs.map(([name, value]) => [visible(name), visible(value)] as const);
-  write(screen, screen.rich ? stacked(screen, shown) : lines(shown));
+  write(screen, screen.rich ? stacked(screen, shown) : tabbed(shown));
 }
 
 /** Sentences, broken into lines at a terminal. */
@@ -75,54 +75,77 @@ export async function writeTable(...table: Parameters<typeof tableLines>): Promi
   screen.stream.write(await tableLines(...table));
 }
 
+/** A column with its cells, from top to bottom. */
+interface FilledColumn extends Column {
+  readonly cells: readonly string[];
+}
+
 /** Rows under titles at a terminal; in a pipe, tab-separated rows without titles and never cut. */
 export async function tableLines(
   screen: Screen,
   columns: readonly Column[],
-  cells: readonly (readonly Cell[])[],
+  rows: readonly (readonly Cell[])[],
   hasTitles = true,
 ): Promise<string> {
-  if (cells.length === 0) return "";
-  const rows = cells.map((row) => row.map(cellText));
-  const shown = [...columns.keys()].filter((index) => {
-    const { pipeOnly, terminalOnly, sparse } = columns[index] as Column;
-    return !(screen.rich ? pipeOnly : terminalOnly) && !(sparse && rows.every((row) => row[index] === ""));
-  });
-  const text = screen.rich
-    ? await fitted(screen, columns, rows, shown, hasTitles)
-    : lines(rows.map((row) => shown.map((index) => row[index] ?? "")));
-  return `${text}\n`;
+  if (rows.length === 0) return "";
+  const shown = columns
+    .map((column, index) => ({ ...column, cells: rows.map((row) => cellText(row[index] ?? "")) }))
+    .filter(({ pipeOnly, terminalOnly }) => !(screen.rich ? pipeOnly : terminalOnly))
+    .filter(({ sparse, cells }) => !sparse || cells.some((cell) => cell !== ""));
+  return `${screen.rich ? await fitted(screen, shown, hasTitles) : tabbed(rowsOf(shown))}\n`;
 }
 
 /** A table that fits the terminal: without optional columns, with folded ones, or else a record for each row. */
-async function fitted(
-  screen: Screen,
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
-  shown: readonly number[],
-  hasTitles: boolean,
-): Promise<string> {
+async function fitted(screen: Screen, shown: readonly FilledColumn[], hasTitles: boolean): Promise<string> {
   let kept = shown;
   for (;;) {
-    const table = await layOut(screen, columns, rows, kept, { hasTitles });
+    const table = await layOut(screen, kept, hasTitles);
     const excess = width(table) - screen.columns;
     if (excess <= 0) return table;
-    const dropped = kept.findLast((index) => columns[index]?.optional);
+    const dropped = kept.findLast(({ optional }) => optional);
     if (dropped === undefined) {
-      const wrapped = await layOut(screen, columns, rows, kept, { hasTitles, excess });
-      if (width(wrapped) <= screen.columns) return wrapped;
+      const columns = kept.map((column) => (column.wraps ? narrowed(column, excess) : column));
+      const folded = await layOut(screen, columns, hasTitles);
+      if (width(folded) <= screen.columns) return folded;
       break;
     }
-    kept = kept.filter((index) => index !== dropped);
+    kept = kept.filter((column) => column !== dropped);
   }
-  const record = (row: readonly string[]) =>
-    stacked(
-      screen,
-      shown
-        .filter((index) => row[index] !== "")
-        .map((index) => [columns[index]?.title ?? "", row[index] ?? ""]),
-    );
-  return rows.map(record).join("\n\n");
+  const records = rowsOf(shown).map((row) =>
+    shown.map(({ title }, index) => [title, row[index] ?? ""] as const).filter(([, cell]) => cell !== ""),
+  );
+  return records.map((record) => stacked(screen, record)).join("\n\n");
+}
+
+/** Folded here, because cli-table3 breaks at the thin spaces of an amount, and cuts long words off. */
+function narrowed(column: FilledColumn, excess: number): FilledColumn {
+  const columns = Math.max(narrowest, width(column.cells.join("\n")) - excess);
+  return { ...column, cells: column.cells.map((cell) => fold(cell, columns).join("\n")) };
+}
+
+function rowsOf(columns: readonly FilledColumn[]): string[][] {
+  const [first] = columns;
+  return (first?.cells ?? []).map((_, row) => columns.map(({ cells }) => cells[row] ?? ""));
+}
+
+/** By default cli-table3 draws borders, and colours its head and borders, in pipes too. */
+const edges =
+  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
+const look = {
+  style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+  chars: { ...Object.fromEntries(edges.split(" ").map((edge) => [edge, ""])), middle: "  " },
+};
+
+async function layOut(
+  { paint }: Screen,
+  columns: readonly FilledColumn[],
+  hasTitles: boolean,
+): Promise<string> {
+  const { default: Table } = await import("cli-table3");
+  const head = hasTitles ? columns.map(({ title }) => paint.bold(title)) : [];
+  const table = new Table({ head, colAligns: columns.map(({ align }) => align ?? "left"), ...look });
+  table.push(...rowsOf(columns));
+  return table.toString().replace(/ +$/gm, "");
 }
 
 /** "1 234.50" with thin spaces at a terminal, "1234.50" in a pipe. */
@@ -168,40 +191,8 @@ function cellText(cell: Cell): string {
   return typeof cell === "string" ? visible(cell) : cell.paint(visible(cell.text));
 }
 
-function lines(rows: readonly (readonly string[])[]): string {
+function tabbed(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => row.join("\t")).join("\n");
-}
-
-async function layOut(
-  screen: Screen,
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
-  kept: readonly number[],
-  { hasTitles, excess = 0 }: { readonly hasTitles: boolean; readonly excess?: number },
-): Promise<string> {
-  const { default: Table } = await import("cli-table3");
-  const edges =
-    "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
-  const widest = (index: number) => Math.max(...rows.map((row) => width(row[index] ?? "")));
-  // Folded here, because cli-table3 breaks at the thin spaces of an amount, and cuts long words off.
-  const field = (row: readonly string[], index: number): string => {
-    const text = row[index] ?? "";
-    if (excess === 0 || !columns[index]?.wraps) return text;
-    return fold(text, Math.max(narrowest, widest(index) - excess)).join("\n");
-  };
-  const table = new Table({
-    head: hasTitles ? kept.map((index) => screen.paint.bold(columns[index]?.title ?? "")) : [],
-    colAligns: kept.map((index) => columns[index]?.align ?? "left"),
-    // By default cli-table3 colours its head and borders, in pipes too.
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-    chars: { ...Object.fromEntries(edges.split(" ").map((edge) => [edge, ""])), middle: "  " },
-  });
-  table.push(...rows.map((row) => kept.map((index) => field(row, index))));
-  return table
-    .toString()
-    .split("\n")
-    .map((line) => line.trimEnd())
-    .join("\n");
 }
 
 /** JSON in lines, where what fits stays on one. */
