@@ -222,10 +222,11 @@ test("a file of tokens that is mounted by itself is refused once it was replaced
     const tokens = await TokensInForce.open(mounted);
     assert.equal(tokens.count, 1);
     const faults: string[] = [];
-    tokens.follow({ onRead: () => {}, onFault: (reason) => faults.push(reason) });
+    const stop = new AbortController();
+    void tokens.follow({ onRead: () => {}, onFault: (reason) => faults.push(reason) }, stop.signal);
     assert.equal((await token("revoke till-3")).exit, 0);
     await until(() => faults.length > 0);
-    tokens.close();
+    stop.abort();
     assert.match(faults.join(), /mounted by itself, .*Mount the folder/);
     await assert.rejects(TokensInForce.open(mounted), /mounted by itself/);
   } finally {

@@ -46,6 +46,11 @@ export function nameFault(name: string): string | undefined {
 
 /** @throws UsageError that names the file and says what is wrong with it */
 export async function readTokenFile(path: string): Promise<readonly KeptToken[]> {
+  return parseTokens(await readTokenText(path), path);
+}
+
+/** @throws UsageError if it cannot be read, or others than its owner may use it */
+export async function readTokenText(path: string): Promise<string> {
   const handle = await opened(path);
   try {
     const found = await handle.stat({ bigint: true });
@@ -66,7 +71,7 @@ export async function readTokenFile(path: string): Promise<readonly KeptToken[]>
         `The file of tokens ${path} is longer than 4 MiB. It is not one that fx token writes.`,
       );
     }
-    return parseTokens(await handle.readFile("utf8"), path);
+    return await handle.readFile("utf8");
   } finally {
     await handle.close();
   }
@@ -141,7 +146,8 @@ async function opened(path: string): Promise<FileHandle> {
   }
 }
 
-function parseTokens(text: string, path: string): readonly KeptToken[] {
+/** @throws UsageError that says where it is not a file of tokens */
+export function parseTokens(text: string, path: string): readonly KeptToken[] {
   const json = parseJson(text.replace(/^\uFEFF/, ""), `The file of tokens ${path}`);
   const { data, error } = contents.safeParse(json);
   if (data === undefined) {

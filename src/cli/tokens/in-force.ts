@@ -1,8 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
-import { unwatchFile, watchFile } from "node:fs";
 import type { Caller, Tokens } from "../../wire/role.ts";
-import { describeFailure } from "../errors.ts";
-import { readTokenFile } from "./file.ts";
+import { poll } from "../polling.ts";
+import { parseTokens, readTokenText } from "./file.ts";
 import { hashOf, isToken } from "./token.ts";
 
 const pollMs = 500;
@@ -17,35 +16,31 @@ export interface TokenEvents {
 /** The tokens of a file, which may change while they are in force: a change counts within a second. */
 export class TokensInForce implements Tokens {
   readonly #path: string;
+  #text: string | undefined;
   #kept: readonly { readonly hash: Buffer; readonly caller: Caller }[] = [];
-  #reading: Promise<void> = Promise.resolve();
-  #retry: NodeJS.Timeout | undefined;
-  #fault: string | undefined;
-  #isClosed = false;
-  #events: TokenEvents = { onRead: () => {}, onFault: () => {} };
 
   /** @throws UsageError if the file cannot be read */
   static async open(path: string): Promise<TokensInForce> {
     const tokens = new TokensInForce(path);
-    // Before the first reading, so that no change after it is missed. Polled, because the system's events miss a link that
-    // is set to another folder, as containers have it.
-    watchFile(path, { interval: pollMs, persistent: false, bigint: true }, tokens.#onChange);
-    try {
-      await tokens.#read();
-      return tokens;
-    } catch (error) {
-      tokens.close();
-      throw error;
-    }
+    await tokens.#read();
+    return tokens;
   }
 
   private constructor(path: string) {
     this.#path = path;
   }
 
-  /** Tells of changes from now on. */
-  follow(events: TokenEvents): void {
-    this.#events = events;
+  /** Follows the file until the signal. */
+  follow({ onRead, onFault }: TokenEvents, signal: AbortSignal): Promise<void> {
+    const look = async () => {
+      if (await this.#read()) onRead(this.count);
+    };
+    const lost = (reason: string) => {
+      // What comes in its place is read, even if it is the same.
+      this.#text = undefined;
+      onFault(reason);
+    };
+    return poll(pollMs, signal, look, lost);
   }
 
   get count(): number {
@@ -61,36 +56,15 @@ export class TokensInForce implements Tokens {
     return found?.caller;
   }
 
-  close(): void {
-    unwatchFile(this.#path, this.#onChange);
-    clearTimeout(this.#retry);
-    this.#isClosed = true;
-  }
-
-  async #read(): Promise<void> {
-    this.#kept = (await readTokenFile(this.#path)).map(({ name, role, expires, sha256 }) => ({
+  /** Resolves with whether the file has changed. */
+  async #read(): Promise<boolean> {
+    const text = await readTokenText(this.#path);
+    if (text === this.#text) return false;
+    this.#kept = parseTokens(text, this.#path).map(({ name, role, expires, sha256 }) => ({
       hash: Buffer.from(sha256, "hex"),
       caller: { name, role, expires: expires === null ? undefined : new Date(expires) },
     }));
-  }
-
-  /** One reading after another, so that an older state never comes after a newer one. */
-  readonly #onChange = (): void => {
-    this.#reading = this.#reading.then(() => this.#readAgain());
-  };
-
-  /** Until it succeeds, because what could not be read may have revoked a token. The same fault is told once. */
-  async #readAgain(): Promise<void> {
-    clearTimeout(this.#retry);
-    try {
-      await this.#read();
-      this.#fault = undefined;
-      this.#events.onRead(this.count);
-    } catch (error) {
-      const { message } = describeFailure(error);
-      if (message !== this.#fault) this.#events.onFault(message);
-      this.#fault = message;
-      if (!this.#isClosed) this.#retry = setTimeout(this.#onChange, pollMs).unref();
-    }
+    this.#text = text;
+    return true;
   }
 }

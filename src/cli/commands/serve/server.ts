@@ -16,7 +16,7 @@ import { isLoopback } from "../../../wire/plain-http.ts";
 import { describeFailure, UsageError } from "../../errors.ts";
 import { type Ledger, openLedger } from "../../open.ts";
 import { type Settings, settingNames } from "../../settings.ts";
-import { TokensInForce } from "../../tokens/in-force.ts";
+import { type TokenEvents, TokensInForce } from "../../tokens/in-force.ts";
 import { openLog } from "./log.ts";
 import { KeyPairFiles } from "./tls.ts";
 
@@ -92,11 +92,11 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   tls?.warnIfExpiring(app.log);
   tell = (event) => event(app.log);
   for (const event of early) event(app.log);
-  const unfollow = tls?.follow(app.server as HttpsServer, app.log);
-  if (tokens !== undefined) logTokens(tokens, app.log);
+  const stopping = new AbortController();
+  void tls?.follow(app.server as HttpsServer, app.log, stopping.signal);
+  void tokens?.follow(tokenEvents(app.log), stopping.signal);
   const stop = async () => {
-    unfollow?.();
-    tokens?.close();
+    stopping.abort();
     await stopWithin(app, settings.stopTimeout * 1000 + storeCloseMs);
     await log.close();
   };
@@ -177,11 +177,11 @@ function logRates(log: FastifyBaseLogger, event: RatesEvent): void {
   }
 }
 
-function logTokens(tokens: TokensInForce, log: FastifyBaseLogger): void {
-  tokens.follow({
+function tokenEvents(log: FastifyBaseLogger): TokenEvents {
+  return {
     onRead: (count) => log.info({ tokens: count }, "tokens read again"),
     onFault: (reason) => log.warn({ reason }, "tokens not read again: the last ones stay in force"),
-  });
+  };
 }
 
 function warnOfRisks({ db, host, tokens, tlsCert }: Settings, log: FastifyBaseLogger): void {

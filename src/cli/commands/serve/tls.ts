@@ -1,10 +1,11 @@
 import { X509Certificate } from "node:crypto";
-import { readFileSync, unwatchFile, watchFile } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Server } from "node:https";
 import { createSecureContext } from "node:tls";
 import type { FastifyBaseLogger } from "fastify";
 import type { KeyPair } from "../../../http/server.ts";
 import { UsageError } from "../../errors.ts";
+import { poll } from "../../polling.ts";
 import { reasonOf } from "../../reason.ts";
 import type { Settings } from "../../settings.ts";
 
@@ -16,7 +17,8 @@ const warnedDays = 14;
 /** A certificate and its key in two files. */
 export class KeyPairFiles {
   readonly #settings: Settings;
-  #pair: KeyPair;
+  /** The pair in force. */
+  pair: KeyPair;
 
   /** @throws UsageError if one is not given, or they cannot be used */
   static open(settings: Settings): KeyPairFiles | undefined {
@@ -26,15 +28,11 @@ export class KeyPairFiles {
 
   private constructor(settings: Settings, pair: KeyPair) {
     this.#settings = settings;
-    this.#pair = pair;
-  }
-
-  get pair(): KeyPair {
-    return this.#pair;
+    this.pair = pair;
   }
 
   get expires(): Date {
-    return new Date(new X509Certificate(this.#pair.cert).validTo);
+    return new Date(new X509Certificate(this.pair.cert).validTo);
   }
 
   warnIfExpiring(log: FastifyBaseLogger): void {
@@ -43,40 +41,36 @@ export class KeyPairFiles {
   }
 
   /**
-   * Puts a changed pair in force for new connections. One that cannot be used leaves the last in force: of two files, one
-   * is replaced first.
-   * @returns what ends it
+   * Puts a changed pair in force for new connections, until the signal. One that cannot be used leaves the last in force: of
+   * two files, one is replaced first.
    */
-  follow(server: Server, log: FastifyBaseLogger): () => void {
-    const files = [this.#settings.tlsCert, this.#settings.tlsKey].filter((file) => file !== undefined);
-    const read = () => {
-      try {
-        const pair = readKeyPair(this.#settings);
-        if (pair === undefined) return;
-        server.setSecureContext(pair);
-        this.#pair = pair;
-        log.info("certificate read again");
-        this.warnIfExpiring(log);
-      } catch (error) {
-        log.warn({ reason: (error as Error).message }, "certificate not read again: the old one stays");
-      }
+  follow(server: Server, log: FastifyBaseLogger, signal: AbortSignal): Promise<void> {
+    const look = () => {
+      const pair = readKeyPair(this.#settings, this.pair);
+      if (pair === undefined || pair === this.pair) return;
+      server.setSecureContext(pair);
+      this.pair = pair;
+      log.info("certificate read again");
+      this.warnIfExpiring(log);
     };
-    // Polled: the system's events miss a link that is set to another folder, as containers have it.
-    for (const file of files) watchFile(file, { interval: checkMs, persistent: false }, read);
-    return () => {
-      for (const file of files) unwatchFile(file, read);
-    };
+    return poll(checkMs, signal, look, (reason) =>
+      log.warn({ reason }, "certificate not read again: the old one stays"),
+    );
   }
 }
 
-/** @throws UsageError */
-function readKeyPair({ tlsCert, tlsKey }: Settings): KeyPair | undefined {
+/**
+ * @param last the pair in force, which is returned where the files have it
+ * @throws UsageError
+ */
+function readKeyPair({ tlsCert, tlsKey }: Settings, last?: KeyPair): KeyPair | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
   if (tlsCert === undefined || tlsKey === undefined) {
     throw new UsageError("--tls-cert and --tls-key belong together. Name both, or neither.");
   }
   try {
     const pair = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
+    if (last?.cert.equals(pair.cert) && last.key.equals(pair.key)) return last;
     createSecureContext(pair);
     return pair;
   } catch (error) {

@@ -13,7 +13,6 @@ import type { RatesJson } from "../../../../src/wire/rates.ts";
 import { adult } from "../../../support/fixture.ts";
 import { type NbpStandIn, startNbpStandIn } from "../../../support/nbp-stand-in.ts";
 import { publishedOf } from "../../../support/rates.ts";
-import { getRequest, openConnection } from "../../../support/raw-connection.ts";
 import { runFx, spawnFx, startFx } from "../../../support/run-fx.ts";
 import { fxInShell, quoted } from "../../../support/shell.ts";
 import { until } from "../../../support/until.ts";
@@ -285,14 +284,11 @@ describe("fx serve", () => {
     child.stderr.pause();
     await until(() => output().stdout.includes("/docs\n"));
     const [, url] = /listening\s+(http:\S+)/.exec(output().stdout) ?? [];
-    const pipelined = 16;
-    const requestId = `X-Request-Id: ${"r".repeat(128)}\r\n`;
-    const asked = getRequest("/api/rates/USD").replace("\r\n\r\n", `\r\n${requestId}\r\n`);
-    for (let left = floodedRequests; left > 0; left -= pipelined) {
-      const { socket, statuses } = await openConnection(url ?? "");
-      socket.write(asked.repeat(pipelined));
-      await until(() => statuses().length === pipelined);
-      socket.destroy();
+    const headers = { "x-request-id": "r".repeat(128) };
+    const atOnce = 16;
+    for (let left = floodedRequests; left > 0; left -= atOnce) {
+      const asked = Array.from({ length: atOnce }, () => fetch(`${url}/api/rates/USD`, { headers }));
+      for (const answer of await Promise.all(asked)) await answer.arrayBuffer();
     }
     return { child, output, ended };
   }
