@@ -14,14 +14,14 @@ const done = rawAnswer(200, account, "Content-Type: application/json\r\nFx-Recei
 const created = "HTTP/1.1 204 No Content\r\nFx-Receipt: /fx/api/receipts/r2\r\nConnection: close\r\n\r\n";
 const problem = (code: AnswerCode, headers?: string) => problemAnswer(statusOf[code], code, headers);
 
-function client(t: TestContext, url: string, answerTimeoutMs = 30_000) {
+function client(t: TestContext, url: string, answerTimeoutMs = 120_000) {
   const service = openHttpService(url, { pauseMs: 2, answerTimeoutMs });
   t.after(() => service.close());
   return service;
 }
 
 /** How long an answer may take: long, unless one of those to come never does. */
-const timeoutFor = (...answers: string[]) => (answers.includes("hang") ? 500 : 30_000);
+const timeoutFor = (...answers: string[]) => (answers.includes("hang") ? 2000 : 120_000);
 
 /** After these an order may be done. */
 const open: Readonly<Record<string, string>> = {

@@ -391,7 +391,7 @@ describe("a client of a bulk", () => {
   });
 
   test("A client that sends too many lines before it reads gets their answers, and then why its bulk ended", async (t) => {
-    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 1000 });
+    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 5000 });
     const client = new BulkClient(url);
     client.end(...Array(50_000).fill(longAnswered));
     await once(client.request, "finish");
