@@ -11,10 +11,8 @@ import { type Answer, Connection } from "./connection.ts";
 import { ApiDocument } from "./document.ts";
 import { type Asked, anyRequest, type Draft, type Heard, type Role, type Tokens } from "./requests.ts";
 
-/** The most connections of a run, and the most pipelined requests on each. */
-const connections = 8;
-const pipelined = 4;
-const meanRequests = ((1 + connections) / 2) * ((1 + pipelined) / 2);
+/** The most requests of a run, each over a connection of its own. */
+const atOnce = 8;
 
 export interface FuzzOptions {
   readonly requests: number;
@@ -46,10 +44,9 @@ export async function fuzz({
     const play = new Play(server.url, document);
     const startedAt = performance.now();
     try {
-      const pipelines = fc.array(anyRequest(document, tokens), { minLength: 1, maxLength: pipelined });
-      const runs = fc.array(pipelines, { minLength: 1, maxLength: connections });
+      const runs = fc.array(anyRequest(document, tokens), { minLength: 1, maxLength: atOnce });
       const property = fc.asyncProperty(runs, (drafts) => play.run(drafts));
-      const details = await fc.check(property, { seed, numRuns: Math.ceil(requests / meanRequests) });
+      const details = await fc.check(property, { seed, numRuns: Math.ceil((2 * requests) / (1 + atOnce)) });
       if (details.failed)
         faults.push(`after ${details.numRuns} runs: ${(details.errorInstance as Error).message}`);
     } finally {
@@ -116,9 +113,10 @@ class Play {
     this.#document = document;
   }
 
-  async run(drafts: readonly (readonly Draft[])[]): Promise<void> {
-    const requests = drafts.map((each) => each.map((draft) => draft(this.#heard)));
-    const sent = await Promise.allSettled(requests.map((each, place) => this.#send(place, each)));
+  async run(drafts: readonly Draft[]): Promise<void> {
+    const sent = await Promise.allSettled(
+      drafts.map((draft, place) => this.#send(place, draft(this.#heard))),
+    );
     const failed = sent.find((each) => each.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
@@ -127,48 +125,32 @@ class Play {
     for (const connection of this.#open.values()) connection.close();
   }
 
-  /** Pipelines requests, and sends the rest again if an answer ends the connection. */
-  async #send(place: number, requests: readonly Asked[]): Promise<void> {
-    let rest = requests;
-    while (rest.length > 0) {
-      const known = this.#open.get(place);
-      const connection = known?.isOpen === true ? known : await Connection.open(this.#url);
-      this.#open.set(place, connection);
-      must(connection.rest === "", `bytes that belong to no answer: ${connection.rest}`, rest[0]);
-      // The server may wait for more of an invalid request. Earlier requests would go unanswered after a half-close.
-      const now = rest.slice(0, rest.findIndex(({ isHttp }) => !isHttp) + 1 || rest.length);
-      connection.write(Buffer.concat(now.map(({ bytes }) => bytes)));
-      if (now[0]?.isHttp === false) connection.end();
-      rest = rest.slice(await this.#read(connection, now));
+  async #send(place: number, asked: Asked): Promise<void> {
+    const known = this.#open.get(place);
+    const connection = known?.isOpen === true ? known : await Connection.open(this.#url);
+    this.#open.set(place, connection);
+    must(connection.rest === "", `bytes that belong to no answer: ${connection.rest}`, asked);
+    connection.write(asked.bytes);
+    // The server may wait for more of an invalid request.
+    if (!asked.isHttp) connection.end();
+    const answer = await connection
+      .read(asked.method)
+      .catch((error: Error) => must(false, error.message, asked));
+    const what = answer === undefined ? "none" : String(answer.status);
+    this.answers[what] = (this.answers[what] ?? 0) + 1;
+    if (answer === undefined) {
+      connection.close();
+      // The answer to a large body may be lost, as the server closes the connection before it has read all of it.
+      const before = shown(this.#before.get(connection)?.bytes ?? Buffer.from("none"));
+      must(!asked.isHttp || asked.body.length > 16_384, `no answer, after ${before}`, asked);
+      return;
     }
-  }
-
-  /** Returns the number of requests that are done. */
-  async #read(connection: Connection, requests: readonly Asked[]): Promise<number> {
-    for (const [index, asked] of requests.entries()) {
-      const answer = await connection
-        .read(asked.method)
-        .catch((error: Error) => must(false, error.message, asked));
-      const what = answer === undefined ? "none" : String(answer.status);
-      this.answers[what] = (this.answers[what] ?? 0) + 1;
-      if (answer === undefined) {
-        connection.close();
-        // The answer to a large body may be lost, as the server closes the connection before it has read all of it.
-        const before = shown(this.#before.get(connection)?.bytes ?? Buffer.from("none"));
-        must(!asked.isHttp || asked.body.length > 16_384, `no answer, after ${before}`, asked);
-        return index + 1;
-      }
-      this.#before.set(connection, asked);
-      const fault = faultOf(asked, answer, this.#document);
-      must(fault === undefined, `${fault}\n${shownAnswer(answer)}`, asked);
-      if (asked.operation !== undefined && answer.status < 400) this.done.add(asked.operation.operationId);
-      this.#hear(answer);
-      if (!asked.isHttp || answer.headers.get("connection") === "close") {
-        connection.close();
-        return index + 1;
-      }
-    }
-    return requests.length;
+    this.#before.set(connection, asked);
+    const fault = faultOf(asked, answer, this.#document);
+    must(fault === undefined, `${fault}\n${shownAnswer(answer)}`, asked);
+    if (asked.operation !== undefined && answer.status < 400) this.done.add(asked.operation.operationId);
+    this.#hear(answer);
+    if (!asked.isHttp || answer.headers.get("connection") === "close") connection.close();
   }
 
   #hear({ headers, body }: Answer): void {
