@@ -1,5 +1,7 @@
 import * as z from "zod";
+import type { Exchange } from "../core/exchange.ts";
 import { type EntryKind, entryKinds, type Receipt } from "../core/journal.ts";
+import type { Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { EntriesPage, Statement } from "../core/service.ts";
 import { exchange, exchangeFields, exchangeOf, withRate } from "./exchanges.ts";
@@ -94,71 +96,44 @@ const entryJson = z
 export const entry = z.codec(entryJson, z.custom<Receipt>(), { decode: receiptOf, encode: jsonOf });
 export type EntryJson = z.input<typeof entry>;
 
+/** The facts that entries of some kinds have. */
+interface Facts {
+  readonly blocked?: true | undefined;
+  readonly initial?: Money;
+  readonly sold?: Money;
+  readonly bought?: Money;
+  readonly debited?: Money | undefined;
+  readonly credited?: Money | undefined;
+  readonly exchange?: Exchange | undefined;
+  readonly note?: string | undefined;
+  readonly reason?: string;
+  readonly reverses?: string;
+  readonly reversedBy?: string | undefined;
+}
+
 function receiptOf(json: z.output<typeof entryJson>): Receipt {
   const { kind, id, pesel, sequence, time, key, by, name, surname, currencies: balances } = json;
-  const receipt: Receipt = {
+  const { blocked, initial, sold, bought, reason, ...facts }: Facts = json;
+  return {
     ...{ kind, id, pesel: pesel as Pesel, sequence, time, key, by, holder: { name, surname }, balances },
-    ...{ blocked: json.blocked === true, reverses: undefined, note: undefined },
-    ...{ debited: undefined, credited: undefined, exchange: undefined },
-    reversedBy: "reversedBy" in json ? json.reversedBy : undefined,
+    blocked: blocked === true,
+    reverses: facts.reverses,
+    note: facts.note ?? reason,
+    debited: facts.debited ?? sold,
+    credited: facts.credited ?? bought ?? initial,
+    exchange: json.kind === "exchange" ? exchangeOf(json) : facts.exchange,
+    reversedBy: facts.reversedBy,
   };
-  switch (json.kind) {
-    case "opening":
-      return { ...receipt, credited: json.initial };
-    case "exchange": {
-      const { side, sold, bought, bid, ask, rate, table, tableId, effectiveDate } = json;
-      const exchange = exchangeOf({ side, sold, bought, bid, ask, rate, table, tableId, effectiveDate });
-      return { ...receipt, debited: sold, credited: bought, exchange };
-    }
-    case "deposit":
-      return { ...receipt, credited: json.credited, note: json.note };
-    case "withdrawal":
-      return { ...receipt, debited: json.debited, note: json.note };
-    case "reversal": {
-      const { reverses, reason: note, debited, credited, exchange } = json;
-      return { ...receipt, reverses, note, debited, credited, exchange };
-    }
-    case "renaming":
-    case "closing":
-      return receipt;
-    case "block":
-    case "unblock":
-      return { ...receipt, note: json.reason };
-  }
 }
 
+/** Each fact under all names that it has: the shape of the kind takes those that are its own. */
 function jsonOf(receipt: Receipt): z.output<typeof entryJson> {
-  const { id, pesel, sequence, time, key, by, balances: currencies, reversedBy } = receipt;
-  const { holder, blocked, debited, credited, exchange, note, reverses } = receipt;
-  const state = { ...holder, ...(blocked && { blocked }) };
-  const head = { id, pesel, sequence, time, key, ...(by !== undefined && { by }), ...state };
-  switch (receipt.kind) {
-    case "opening":
-      return { kind: "opening", ...head, initial: whole(credited), currencies };
-    case "exchange":
-      return { kind: "exchange", ...head, ...withRate(whole(exchange)), reversedBy, currencies };
-    case "deposit":
-      return { kind: "deposit", ...head, credited: whole(credited), note, reversedBy, currencies };
-    case "withdrawal":
-      return { kind: "withdrawal", ...head, debited: whole(debited), note, reversedBy, currencies };
-    case "reversal": {
-      const undone = { reverses: whole(reverses), reason: whole(note), debited, credited, exchange };
-      return { kind: "reversal", ...head, ...undone, currencies };
-    }
-    case "renaming":
-      return { kind: "renaming", ...head, currencies };
-    case "closing":
-      return { kind: "closing", ...head, currencies };
-    case "block":
-    case "unblock":
-      return { kind: receipt.kind, ...head, reason: whole(note), currencies };
-  }
-}
-
-/** A fact that every entry of the kind has. */
-function whole<Fact>(fact: Fact | undefined): Fact {
-  if (fact === undefined) throw new RangeError("an entry lacks what its kind has");
-  return fact;
+  const { holder, balances: currencies, blocked, credited, note, exchange, ...facts } = receipt;
+  return {
+    ...(exchange && withRate(exchange)),
+    ...{ ...facts, ...holder, blocked: blocked || undefined },
+    ...{ credited, initial: credited, note, reason: note, exchange, currencies },
+  } as z.output<typeof entryJson>;
 }
 
 export const statement = z.codec(

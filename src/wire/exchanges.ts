@@ -45,8 +45,9 @@ export type ExchangeJson = z.input<typeof exchange>;
 /** An exchange among the fields of an entry. */
 export { exchangeFields };
 
-export function exchangeOf({ rate: _, ...exchange }: z.output<typeof exchangeJson>): Exchange {
-  return exchange;
+export function exchangeOf(json: z.output<typeof exchangeJson>): Exchange {
+  const { side, sold, bought, bid, ask, table, tableId, effectiveDate } = json;
+  return { side, sold, bought, bid, ask, table, tableId, effectiveDate };
 }
 
 export function withRate<Priced extends Exchange>(exchange: Priced): Priced & { rate: number } {
