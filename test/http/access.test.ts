@@ -5,10 +5,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { bulkType } from "../../src/wire/bulk.ts";
 import { hasLines, type Operation } from "../../src/wire/operation.ts";
+import { filledPath } from "../../src/wire/operation-of.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { type Caller, includes, type Role, roles } from "../../src/wire/role.ts";
 import { BulkClient, linesType } from "../support/bulk.ts";
 import { adult, now } from "../support/fixture.ts";
+import { openGate } from "../support/gate.ts";
 import { type HttpAnswer, isProblem, send } from "../support/http.ts";
 import { openConnection } from "../support/raw-connection.ts";
 import { routesOf } from "../support/routes.ts";
@@ -75,8 +77,7 @@ const isAdmitted = ({ status }: HttpAnswer) => status !== 401 && status !== 403;
 /** A request to the operation which is not valid if it is a POST, so that it does nothing. */
 function requestTo(operation: Operation, token?: string) {
   const { method, path } = operation;
-  const values: Record<string, string> = { pesel, id: "019e9a70-3c5e-7000", code: "USD", account: "cash" };
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+  const filled = filledPath(path, { pesel, id: "019e9a70-3c5e-7000", code: "USD", account: "cash" });
   const type = hasLines(operation, "body") ? bulkType : "application/json";
   const headers = { ...(token && bearer(token)), ...(method === "POST" && { "content-type": type }) };
   const query = path === "/api/users" ? "?name=kow" : "";
@@ -306,10 +307,7 @@ describe("a stream under way", () => {
   });
 
   test("A bulk whose client reads nothing is logged once when its token is revoked", async (t) => {
-    let release = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { passed: gate, release } = openGate();
     const own = await guarded(t, {
       bulk: async function* () {
         await gate;

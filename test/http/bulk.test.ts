@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent } from "node:http";
 import { connect } from "node:net";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
@@ -11,7 +11,7 @@ import { adapters } from "../support/adapters.ts";
 import { BulkClient, brief, linesType, sendBulk } from "../support/bulk.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer, type TestServer, useServer } from "../support/server.ts";
 import { everyPage } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -109,12 +109,10 @@ for (const adapter of adapters) {
 }
 
 describe("a line of a bulk", () => {
-  let server: TestServer;
+  const server = useServer();
   before(async () => {
-    server = await startServer();
     await send(server.url, "POST", "/api/user", { body: opening });
   });
-  after(() => server.close());
 
   const person = { ...opening, pesel: adult(2) };
   for (const [name, path, line] of [
@@ -226,12 +224,10 @@ describe("a line of a bulk", () => {
 });
 
 describe("a bulk over HTTP", () => {
-  let server: TestServer;
+  const server = useServer();
   before(async () => {
-    server = await startServer();
     await send(server.url, "POST", "/api/user", { body: opening });
   });
-  after(() => server.close());
 
   test("A bulk begins its answer before the first line", async () => {
     const client = new BulkClient(server.url);

@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import { adult, table as inForce } from "../support/fixture.ts";
 import { type HttpAnswer, isProblem, send } from "../support/http.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { useServer } from "../support/server.ts";
 
-let server: TestServer;
+const server = useServer();
 let people = 0;
-
-before(async () => {
-  server = await startServer();
-});
-after(() => server.close());
 
 function post(path: string, body: unknown, key?: string): Promise<HttpAnswer> {
   const headers = { "content-type": "application/json", ...(key && { "idempotency-key": key }) };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
@@ -9,7 +9,7 @@ import { adult } from "../support/fixture.ts";
 import { openGate } from "../support/gate.ts";
 import { isProblem, send } from "../support/http.ts";
 import { getRequest, openConnection } from "../support/raw-connection.ts";
-import { longAnswers, startServer, type TestServer } from "../support/server.ts";
+import { longAnswers, startServer, type TestServer, useServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
@@ -118,11 +118,7 @@ for (const [over, tls] of [
   ["https", { cert: tlsFixture("server.crt"), key: tlsFixture("server.key") }],
 ] as const) {
   describe(`a request that does not arrive in time, over ${over}`, () => {
-    let server: TestServer;
-    before(async () => {
-      server = await startServer({}, "", { requestTimeoutMs: 200, ...(tls && { tls }) });
-    });
-    after(() => server.close());
+    const server = useServer({}, "", { requestTimeoutMs: 200, ...(tls && { tls }) });
 
     for (const [what, text] of Object.entries({
       nothing: "",
@@ -216,11 +212,7 @@ test("connections above the limit are closed as they come, and the log says so o
 });
 
 describe("a request's headers", () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer();
-  });
-  after(() => server.close());
+  const server = useServer();
 
   /** An opening with this many headers, of which the last is its key. */
   async function openWith(count: number, person: number): Promise<string> {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { FxError } from "../../src/core/errors.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer, type TestServer, useServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const stream = { accept: "text/event-stream" };
@@ -39,14 +39,12 @@ async function open(server: TestServer, index: number): Promise<void> {
 }
 
 describe("a stream of entries", () => {
-  let server: TestServer;
+  const server = useServer({}, "", { slowAnswers: { firstMs: 1000, nextMs: 100 } });
   let ids: string[];
   before(async () => {
-    server = await startServer({}, "", { slowAnswers: { firstMs: 1000, nextMs: 100 } });
     for (const index of [1, 2, 3]) await open(server, index);
     ids = (await page(server)).entries.map(({ id }) => id);
   });
-  after(() => server.close());
 
   test("A stream of entries has the entries so far and each new one, as on a page, and is not stored on its way", async () => {
     const { response, close, ...followed } = await follow(server);

@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { FxError } from "../../src/core/errors.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
-let server: TestServer;
-before(async () => {
-  server = await startServer();
-  const body = { name: "Jan", surname: "Kowalski", pesel: adult(1), pln: 1000 };
-  assert.equal((await send(server.url, "POST", "/api/user", { body })).status, 204);
-});
+const server = await startServer();
 after(() => server.close());
+const body = { name: "Jan", surname: "Kowalski", pesel: adult(1), pln: 1000 };
+assert.equal((await send(server.url, "POST", "/api/user", { body })).status, 204);
 
 const get = (query: string) => send(server.url, "GET", `/api/export?${query}`);
 

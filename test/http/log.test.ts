@@ -4,20 +4,15 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { adult } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer, useServer } from "../support/server.ts";
 
 const pesel = adult(1);
 const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const span = "00f067aa0ba902b7";
-let server: TestServer;
-
-before(async () => {
-  server = await startServer();
-});
-after(() => server.close());
+const server = useServer();
 
 /** The line in the log of one request with these headers. */
 async function lineOf(headers: Record<string, string>): Promise<Record<string, unknown>> {

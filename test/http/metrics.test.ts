@@ -6,6 +6,7 @@ import { fetchOutcomes, type RatesStatus, type RateTable } from "../../src/core/
 import { openMetrics } from "../../src/http/metrics.ts";
 import { sendBulk } from "../support/bulk.ts";
 import { adult } from "../support/fixture.ts";
+import { openGate } from "../support/gate.ts";
 import { send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -128,24 +129,17 @@ describe("commits", () => {
   test("Requests that wait for a commit are in the gauge", async (t) => {
     const { store } = server;
     const transact = store.transact.bind(store);
-    let release = () => {};
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let begun = () => {};
-    const first = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
+    const [gate, begun] = [openGate(), openGate()];
     t.mock.method(store, "transact", async (...args: Parameters<typeof transact>) => {
-      begun();
-      await gate;
+      begun.release();
+      await gate.passed;
       return transact(...args);
     });
     const orders = [exchange()];
-    await first;
+    await begun.passed;
     orders.push(exchange(), exchange());
     await until(async () => (await valuesOf("fx_waiting_requests"))[""] === 2);
-    release();
+    gate.release();
     await Promise.all(orders);
     assert.deepEqual(await valuesOf("fx_waiting_requests"), { "": 0 });
   });

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { hasLines, type Operation } from "../../src/wire/operation.ts";
+import { filledPath } from "../../src/wire/operation-of.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { problemType } from "../../src/wire/problem.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, sendWithHeaders } from "../support/http.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer, type TestServer, useServer } from "../support/server.ts";
 
 const pesel = adult(1);
 const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
@@ -18,8 +19,7 @@ function send({ url }: TestServer, line: string, headers: Record<string, string>
 /** A request to the operation, as valid as it can be made. */
 function requestTo(operation: Operation): [line: string, headers: Record<string, string>] {
   const { method, path } = operation;
-  const values: Record<string, string> = { pesel, id: "019e9a70-3c5e", code: "USD", account: "cash" };
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+  const filled = filledPath(path, { pesel, id: "019e9a70-3c5e", code: "USD", account: "cash" });
   const type = hasLines(operation, "body") ? "application/x-ndjson" : "application/json";
   return [`${method} ${filled}`, method === "POST" ? { "content-type": type } : {}];
 }
@@ -39,14 +39,12 @@ const elsewhere: readonly Record<string, string>[] = [
 ];
 
 describe("a server without tokens", () => {
-  let server: TestServer;
+  const server = useServer({}, "", { allowedHosts: ["fx.bank.example", "[2001:db8::1]"] });
   let own = "";
   before(async () => {
-    server = await startServer({}, "", { allowedHosts: ["fx.bank.example", "[2001:db8::1]"] });
     own = new URL(server.url).host;
     assert.equal((await send(server, "POST /api/user", {}, opening)).status, 204);
   });
-  after(() => server.close());
 
   const balance = async () => (await send(server, `GET /api/user/${pesel}`, {})).text;
 
@@ -151,11 +149,7 @@ test("where tokens are in force, the Host may be any, and a page from elsewhere 
 describe("pages of an origin that --cors names", () => {
   const origin = "https://counter.bank.example";
   const headers = { origin, "sec-fetch-site": "cross-site" };
-  let server: TestServer;
-  before(async () => {
-    server = await startServer({}, "", { cors: [origin] });
-  });
-  after(() => server.close());
+  const server = useServer({}, "", { cors: [origin] });
 
   test("Pages of an origin that --cors names may do everything, and read the answers and their headers", async () => {
     for (const [line, body, status] of [

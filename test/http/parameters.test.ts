@@ -1,26 +1,24 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import type { Operation } from "../../src/wire/operation.ts";
+import { filledPath } from "../../src/wire/operation-of.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { adult, table } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { openConnection } from "../support/raw-connection.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer } from "../support/server.ts";
 
 const pesel = adult(1);
-let server: TestServer;
+const server = await startServer({}, "", { cors: ["https://bank.example"] });
+after(() => server.close());
 let receipt = "";
 
-before(async () => {
-  server = await startServer({}, "", { cors: ["https://bank.example"] });
-  const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
-  assert.equal((await send(server.url, "POST", "/api/user", { body: opening })).status, 204);
-  const cash = { amount: 1, currency: "PLN" };
-  const { headers } = await send(server.url, "POST", `/api/user/${pesel}/deposits`, { body: cash });
-  receipt = headers.get("fx-receipt")?.split("/").at(-1) ?? "";
-});
-after(() => server.close());
+const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
+assert.equal((await send(server.url, "POST", "/api/user", { body: opening })).status, 204);
+const cash = { amount: 1, currency: "PLN" };
+const { headers } = await send(server.url, "POST", `/api/user/${pesel}/deposits`, { body: cash });
+receipt = headers.get("fx-receipt")?.split("/").at(-1) ?? "";
 
 /** A request for each operation that is carried out as it is. */
 const bodies: Readonly<Record<string, unknown>> = {
@@ -43,11 +41,7 @@ const queries: Readonly<Record<string, string>> = {
 
 const all = Object.entries<Operation>(operations);
 const pathOf = ({ path }: Operation) =>
-  path
-    .replace("{pesel}", pesel)
-    .replace("{id}", receipt)
-    .replace("{code}", "USD")
-    .replace("{account}", "cash");
+  filledPath(path, { pesel, id: receipt, code: "USD", account: "cash" });
 const typeOf = ({ lines }: Operation) => (lines === undefined ? "application/json" : "application/x-ndjson");
 
 function ask(id: string, operation: Operation, query: string, method: string = operation.method) {
@@ -152,42 +146,15 @@ test("a preflight is answered whatever the parameters, since the request itself 
 
 describe("a header that resembles one of those of orders", () => {
   const movesMoney = all.filter(([id]) => id in bodies && id !== "compareCheckpoint");
-  const nearKeys = [
-    ...["X-Idempotency-Key", "Idempotency_Key", "IdempotencyKey", "Idempotency-Keys", "Idempotencykey"],
-    ...[
-      "Idempotent-Key",
-      "Idempotence-Key",
-      "Idempotency",
-      "Idempotency-Id",
-      "Idempotency-Token",
-      "X_Idempotency_Key",
-    ],
-    ...[
-      "Idempotncy-Key",
-      "Idempotency-Kye",
-      "Idmepotency-Key",
-      "Indempotency-Key",
-      "Idemptoency-Kee",
-      "Idempotenzy-Ke",
-    ],
-    ...[
-      "Idempotency.Key",
-      "X-Request-Idempotency-Key",
-      "PREFER-IDEMPOTENCY",
-      "Idenpotency-Key",
-      "Impotency-Key",
-    ],
-  ];
-  const nearTables = [
-    "X-Fx-Table",
-    "Fx_Table",
-    "FxTable",
-    "Fx-Tabel",
-    "Fx-Tables",
-    "Fx-Tabl",
-    "F-Table",
-    "fx-rate-table",
-  ];
+  const nearKeys = (
+    "X-Idempotency-Key Idempotency_Key IdempotencyKey Idempotency-Keys Idempotencykey Idempotent-Key Idempotence-Key " +
+    "Idempotency Idempotency-Id Idempotency-Token X_Idempotency_Key Idempotncy-Key Idempotency-Kye Idmepotency-Key " +
+    "Indempotency-Key Idemptoency-Kee Idempotenzy-Ke Idempotency.Key X-Request-Idempotency-Key PREFER-IDEMPOTENCY " +
+    "Idenpotency-Key Impotency-Key"
+  ).split(" ");
+  const nearTables = "X-Fx-Table Fx_Table FxTable Fx-Tabel Fx-Tables Fx-Tabl F-Table fx-rate-table".split(
+    " ",
+  );
 
   async function isRefused(id: string, operation: Operation, name: string, value: string): Promise<void> {
     const answer = await send(server.url, "POST", pathOf(operation), {

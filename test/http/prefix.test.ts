@@ -6,7 +6,7 @@ import { openHttpService } from "../../src/client/http-service.ts";
 import { pathHiddenBy, withoutPrefix } from "../../src/http/paths.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { useServer } from "../support/server.ts";
 
 const proxies: Server[] = [];
 after(() => {
@@ -35,11 +35,7 @@ async function openProxy(target: string, strips: boolean): Promise<string> {
 }
 
 describe("a server with --prefix /fx", () => {
-  let server: TestServer;
-  before(async () => {
-    server = await startServer({}, "/fx");
-  });
-  after(() => server.close());
+  const server = useServer({}, "/fx");
 
   const ways: [way: string, origin: () => Promise<string>, base: string][] = [
     ["a proxy that strips the prefix", () => openProxy(server.url, true), "/fx"],

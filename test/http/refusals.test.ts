@@ -8,7 +8,7 @@ import type { Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { adult } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer } from "../support/server.ts";
 
 const change = (path: (pesel: string) => string) => ({
   method: "POST",
@@ -40,13 +40,10 @@ const order = { pesel: holder as string, from: "PLN", to: "USD", toSell: 10 };
 const cash = { amount: 5, currency: "PLN" };
 const names = { name: "Jan", surname: "Nowak" };
 
-let server: TestServer;
-
-before(async () => {
-  server = await startServer();
-  assert.equal((await send(server.url, "POST", "/api/user", { body: opening })).status, 204);
-});
+const server = await startServer();
 after(() => server.close());
+
+assert.equal((await send(server.url, "POST", "/api/user", { body: opening })).status, 204);
 
 /** Everything that the store holds. */
 async function state(): Promise<string> {

@@ -1,25 +1,22 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { answerCodes } from "../../src/core/errors.ts";
 import { schemaVersion } from "../../src/ledger/store.ts";
 import { adult, table } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
-import { startServer, type TestServer } from "../support/server.ts";
+import { startServer } from "../support/server.ts";
 
-let server: TestServer;
-const pesel = adult(1);
-
-before(async () => {
-  server = await startServer();
-  await post("/api/user", { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
-  await post(`/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy: 10 });
-  await post("/api/user", { name: "Anna", surname: "Nowak", pesel: adult(2), pln: 1 });
-});
+const server = await startServer();
 after(() => server.close());
+const pesel = adult(1);
 
 const get = (path: string, headers?: Record<string, string>) =>
   send(server.url, "GET", path, headers === undefined ? {} : { headers });
 const post = (path: string, body: object) => send(server.url, "POST", path, { body });
+
+await post("/api/user", { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
+await post(`/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy: 10 });
+await post("/api/user", { name: "Anna", surname: "Nowak", pesel: adult(2), pln: 1 });
 
 describe("pages", () => {
   for (const query of [

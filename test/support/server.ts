@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Writable } from "node:stream";
+import { after, before } from "node:test";
 import type { FastifyInstance } from "fastify";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { buildServer, type ServerOptions } from "../../src/http/server.ts";
@@ -133,4 +134,17 @@ function undeclaredCodes(app: FastifyInstance): ReadonlySet<string> {
 
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/?]+")}(\\?|$)`);
+}
+
+/** A server for all tests of a file or of a suite, which runs while they do. */
+export function useServer(...args: Parameters<typeof startServer>): TestServer {
+  let started: TestServer | undefined;
+  before(async () => {
+    started = await startServer(...args);
+  });
+  after(() => started?.close());
+  return new Proxy({} as TestServer, {
+    get: (_, name) => Reflect.get(started as TestServer, name),
+    set: (_, name, value) => Reflect.set(started as TestServer, name, value),
+  });
 }
