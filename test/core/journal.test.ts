@@ -3,19 +3,11 @@ import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { pln } from "../../src/core/currency.ts";
-import { type Exchange, planExchange } from "../../src/core/exchange.ts";
-import {
-  accountAfter,
-  type Entry,
-  type EntryKind,
-  entryKinds,
-  entryText,
-  parseEntry,
-} from "../../src/core/journal.ts";
+import type { Exchange } from "../../src/core/exchange.ts";
+import { type Entry, type EntryKind, entryKinds, entryText, parseEntry } from "../../src/core/journal.ts";
 import { balanceLimit, type Money } from "../../src/core/money.ts";
 import { entryHash } from "../../src/ledger/rows.ts";
-import { emptyAccount, nextEntry } from "../support/entries.ts";
-import { adult, decimal, now, table, terms } from "../support/fixture.ts";
+import { adult, decimal, now, table } from "../support/fixture.ts";
 
 const currency = fc.constantFrom(pln, ...table.rates.keys());
 const plain = { noNullPrototype: true };
@@ -217,29 +209,4 @@ describe("the text of an entry", () => {
     test(`The text of an entry cannot be ${what}`, () =>
       assert.throws(() => parseEntry(whole), { name, message }));
   }
-});
-
-describe("an entry answers the request that led to it, sent again,", () => {
-  const order = { ...terms("buy 100 USD for PLN"), pesel: adult() };
-  const { exchange, account } = planExchange(
-    {
-      pesel: adult(),
-      name: "Jan",
-      surname: "Kowalski",
-      balances: [{ currency: pln, minor: 100_000n }],
-      closed: false,
-      blocked: false,
-    },
-    order,
-    table,
-  );
-  const settled = nextEntry(emptyAccount(adult()), "exchange", {
-    debited: exchange.sold,
-    credited: exchange.bought,
-    exchange,
-    balances: account.balances,
-  });
-  test("An entry gives the account as it was after it", () => {
-    assert.deepEqual(accountAfter(settled), account);
-  });
 });

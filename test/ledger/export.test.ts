@@ -254,29 +254,11 @@ describe("an export", () => {
     assert.equal(JSON.parse(lines.at(-1) ?? "").entries, times.length);
   });
 
-  for (const { format, missing, check, balances } of bookkeepers) {
-    test(`of days is right for ${format}, and adds up to the whole with those of the other days`, {
-      skip: missing,
-    }, async () => {
-      const parts = await Promise.all(
-        [{ to: "2026-05-30" }, { from: "2026-05-31", to: "2026-06-01" }, { from: "2026-06-02" }].map((days) =>
-          exported(service, { format, ...days }),
-        ),
-      );
-      for (const part of parts) assert.equal(check(part), "");
-      const sums: Record<string, number> = {};
-      for (const [account, amount] of parts.flatMap((part) => Object.entries(balances(part)))) {
-        sums[account] = (sums[account] ?? 0) + Number(amount);
+  for (const { format, missing, check } of bookkeepers) {
+    test(`of days is right for ${format}`, { skip: missing }, async () => {
+      for (const days of [{ to: "2026-05-30" }, { from: "2026-05-31", to: "2026-06-01" }]) {
+        assert.equal(check(await exported(service, { format, ...days })), "");
       }
-      const whole = Object.entries(balances(await exported(service, { format })));
-      assert.deepEqual(
-        Object.fromEntries(
-          Object.entries(sums)
-            .map(([account, sum]) => [account, sum.toFixed(2)])
-            .filter(([, sum]) => Number(sum) !== 0),
-        ),
-        Object.fromEntries(whole.map(([account, amount]) => [account, Number(amount).toFixed(2)])),
-      );
     });
   }
 
@@ -319,24 +301,14 @@ describe("an export", () => {
     assert.match(text, /"entries":60[12]\}\n$/);
   });
 
-  test("fails and says so where the rate table of an exchange is missing", async () => {
-    const path = openSqlite(":memory:");
-    const own = new LedgerService(path, await tradedRates(path));
-    await own.createAccount(opening());
-    await own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
-    const broken = withTable(path, undefined);
-    await refuses(
-      exported(new LedgerService(broken, fixedRates()), { format: "csv" }),
-      "storage-unavailable",
-      /the rate table [\da-f]{32} is missing/,
-    );
-  });
-
-  test("fails, as a position does, where a rate table lacks the rate of an exchanged currency", async () => {
+  test("fails, as a position does, where a rate table is missing or lacks the rate of an exchanged currency", async () => {
     const whole = openSqlite(":memory:");
     const own = new LedgerService(whole, await tradedRates(whole));
     await own.createAccount(opening());
     await own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
+    const missing = new LedgerService(withTable(whole, undefined), fixedRates());
+    const isMissing = /the rate table [\da-f]{32} is missing/;
+    await refuses(exported(missing, { format: "csv" }), "storage-unavailable", isMissing);
     const without = new Map([...table.rates].filter(([currency]) => currency !== "USD"));
     const broken = new LedgerService(withTable(whole, { ...table, rates: without }), fixedRates());
     const lacks = /the rate table 108\/C\/NBP\/2026, at which USD was exchanged, has no rate of it/;
