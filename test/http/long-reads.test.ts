@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
+import { FxError } from "../../src/core/errors.ts";
 import type { BulkLine } from "../../src/core/service.ts";
 import { sendSlow } from "../../src/http/answers.ts";
 import { LongReads } from "../../src/http/long-reads.ts";
@@ -227,8 +228,12 @@ for (const { name, open } of adapters) {
         }));
       }
     };
-    for await (const _answers of service.bulk(lines())) {
+    let done = 0;
+    for await (const answers of service.bulk(lines())) {
+      // A machine that stands still for ten seconds has what waited refused.
+      done += answers.filter((answer) => !(answer instanceof FxError)).length;
     }
+    assert.ok(done > entries / 2, `${done} entries`);
     const server = await startServer(
       {
         audit: (options) => service.audit(options),
@@ -241,15 +246,15 @@ for (const { name, open } of adapters) {
       { store },
     );
     t.after(() => server.close());
-    return server;
+    return { ...server, done };
   };
 
   describe(`while the whole journal is read in a server, ${name}`, () => {
     test("Other requests are not held up for more than 0.2 s, orders go on, and an audit ends with its client, or clean.", async (t) => {
-      const { url, service } = await startLarge(t);
+      const { url, service, done } = await startLarge(t);
       const gone = new AbortController();
       const left = fetch(`${url}/api/audit`, { signal: gone.signal });
-      await pause(50);
+      await pause(20);
       gone.abort();
       await assert.rejects(left);
       let isOver = false;
@@ -270,7 +275,7 @@ for (const { name, open } of adapters) {
       const longestMs = held();
       const { findings, entries: read } = audit.json as { findings: object[]; entries: number };
       assert.deepEqual([audit.status, position.status, findings], [200, 200, []]);
-      assert.ok(read >= entries, `${read} entries`);
+      assert.ok(read >= done, `${read} of ${done} entries`);
       assert.ok(placed >= 10, `${placed} orders`);
       assert.ok(longestMs <= 200, `${longestMs} ms`);
     });
