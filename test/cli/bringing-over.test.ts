@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { startFx } from "../support/run-fx.ts";
 import { fxInShell } from "../support/shell.ts";
 
@@ -34,8 +34,7 @@ function files(): Record<string, string> {
 }
 
 async function desk(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-bring-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const server = await startFx(["--rates", "demo", "--log-level", "silent"]);
   t.after(() => server.stop());
   for (const [name, text] of Object.entries(files())) writeFileSync(join(folder, name), text);

@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { fullName } from "../../src/cli/command.ts";
 import { flagOf, type SettingName, settingNames, settingOf, variableOf } from "../../src/cli/settings.ts";
 import { parseTarget, withoutSecrets } from "../../src/cli/target.ts";
 import { commands } from "../support/commands.ts";
+import { newFolder } from "../support/folder.ts";
 import { runHere } from "../support/run-here.ts";
 import { configOf } from "../support/settings.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-config-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 /** A new file with this text. */
 function file(text: string): string {

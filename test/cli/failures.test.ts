@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { type AddressInfo, connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { createServer, type Server } from "node:tls";
@@ -16,8 +14,6 @@ import { runHere } from "../support/run-here.ts";
 import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
 import { until } from "../support/until.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-failures-"));
-after(() => rmSync(folder, { recursive: true }));
 const nobody = "http://127.0.0.1:1";
 const order = ["exchange", adult(0), "--from", "PLN", "--to", "USD", "--to-buy", "100"];
 const opening = ["account", "create", adult(0), "--name", "Jan", "--surname", "Kowalski", "--pln", "1000"];

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import packageJson from "../../package.json" with { type: "json" };
+import { newFolder } from "../support/folder.ts";
 import { launcher } from "../support/shell.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-launcher-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 /** The launcher beside a build that prints "loaded", as on another version of Node. */
 function runOn(version: string) {

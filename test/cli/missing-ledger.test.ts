@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fullName } from "../../src/cli/command.ts";
 import { commands } from "../support/commands.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { runHere } from "../support/run-here.ts";
 
 const pesel = adult();
@@ -54,8 +54,7 @@ const elsewhere = ["doctor", "watch"];
 const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel, pln: 5 });
 
 function missing(t: TestContext): { folder: string; env: Record<string, string> } {
-  const folder = mkdtempSync(join(tmpdir(), "fx-missing-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   return { folder, env: { FX_URL: `sqlite:${join(folder, "mistyped.db")}`, FX_RATES: "demo" } };
 }
 

@@ -5,19 +5,17 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { Rejects } from "../../src/cli/commands/batch/rejects.ts";
 import { NewFile } from "../../src/files/new-file.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { runHere } from "../support/run-here.ts";
 
 const env = { FX_URL: "sqlite:ledger/fx.db", FX_DB: "sqlite:ledger/fx.db", FX_RATES: "demo" };
@@ -39,8 +37,7 @@ const replacing = "fx account create on a new ledger";
 
 /** A folder with a ledger in `ledger/fx.db`, and an empty folder `out`. */
 async function workplace(t: TestContext) {
-  const cwd = mkdtempSync(join(tmpdir(), "fx-new-files-"));
-  t.after(() => rmSync(cwd, { recursive: true }));
+  const cwd = newFolder(t);
   for (const name of ["ledger", "out"]) mkdirSync(join(cwd, name));
   const run = (args: readonly string[]) => runHere(args, { cwd, env, stdin: batch });
   const { exit, stderr } = await run(["account", "create", adult(), ...account]);
@@ -107,8 +104,7 @@ function linkTo(path: string, link: (target: string, path: string) => void): voi
 
 describe("a file that is being made", () => {
   const beside = (t: TestContext) => {
-    const folder = mkdtempSync(join(tmpdir(), "fx-new-files-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder(t);
     return folder;
   };
 

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { identified, putInForce } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { publishedOf } from "../support/rates.ts";
 import { startFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-old-rates-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 /** Nobody listens there. */
 const bank = "http://127.0.0.1:1/api";

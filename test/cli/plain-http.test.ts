@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { runFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
 import { openStandIn, rawAnswer } from "../support/stand-in.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-plain-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 const file = (name: string, text: string) => {
   writeFileSync(join(folder, name), text, { mode: 0o600 });
   return join(folder, name);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, test } from "node:test";
 import { addDays, warsawDate } from "../../src/core/date.ts";
 import { adapters } from "../support/adapters.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { send } from "../support/http.ts";
 import { closeAll, json, standIn } from "../support/live-rates.ts";
 import { publishedOf } from "../support/rates.ts";
@@ -65,8 +65,7 @@ async function order(server: { readonly url: string }, terms: object) {
 }
 
 test("a command with another source than the ledger's quotes at it, says so, and settles nothing", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "fx-prices-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const env = { FX_URL: `sqlite:${join(folder, "fx.db")}` };
   const other = join(folder, "what-if.json");
   writeFileSync(other, `[${JSON.stringify(dearer)}]`);

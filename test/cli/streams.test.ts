@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { runFx, spawnFx } from "../support/run-fx.ts";
 import { runAtTerminal } from "../support/terminal.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-streams-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
 const count = 2500;
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { before, describe, type TestContext, test } from "node:test";
 import { buildServer } from "../../src/http/server.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, now, opening, tradedRates } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { tableOf } from "../support/rates.ts";
 import { runFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
@@ -15,8 +15,7 @@ import { openStandIn } from "../support/stand-in.ts";
 import { runAtTerminal, runCommandAtTerminal } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-terminal-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 /** A ledger in which Jan has 10,000 PLN. */
 async function ledger(name: string): Promise<{ FX_URL: string; FX_RATES: string }> {
   const env = { FX_URL: `sqlite:${join(folder, `${name}.db`)}`, FX_RATES: "demo" };

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
+import { newFolder } from "../support/folder.ts";
 import { runHere, serveHere } from "../support/run-here.ts";
 import { openStandIn, rawAnswer } from "../support/stand-in.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-token-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const token = "fxt_hidden123";
 const list = ["account", "list"];

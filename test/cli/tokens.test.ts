@@ -7,7 +7,6 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -15,7 +14,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -23,6 +21,7 @@ import fc from "fast-check";
 import { TokensInForce } from "../../src/cli/tokens/in-force.ts";
 import { createToken, isToken } from "../../src/cli/tokens/token.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { send } from "../support/http.ts";
 import { runFx, startFx } from "../support/run-fx.ts";
 import { runHere, serveHere } from "../support/run-here.ts";
@@ -37,8 +36,7 @@ interface Kept {
 
 /** A path for a file of tokens, and `fx token` on it. */
 function folder(t: TestContext) {
-  const path = mkdtempSync(join(tmpdir(), "fx-tokens-"));
-  t.after(() => rmSync(path, { recursive: true }));
+  const path = newFolder(t);
   const file = join(path, "tokens.json");
   const token = (line: string) => runHere(["token", ...line.split(" ")], { env: { FX_TOKENS: file } });
   const create = async (line: string) => {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
+import { newFolder } from "../support/folder.ts";
 import { runFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
 import { runAtTerminal } from "../support/terminal.ts";
@@ -45,8 +45,7 @@ quote --from PLN
 /** Commands that together print every colour, drawing and kind of error, each the same without the others. */
 const few = commands.filter((line) => /open-1$|10000$|^quote|buy 100 --yes|^rates/.test(line));
 
-const folder = mkdtempSync(join(tmpdir(), "fx-transcripts-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 let stores = 0;
 
 interface Surroundings {

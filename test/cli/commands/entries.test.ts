@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { adult } from "../../support/fixture.ts";
+import { newFolder } from "../../support/folder.ts";
 import { runFx, spawnFx, startFx } from "../../support/run-fx.ts";
 import { runHere } from "../../support/run-here.ts";
 import { until } from "../../support/until.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-entries-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 const url = `sqlite:${join(folder, "fx.db")}`;
 const env = { FX_URL: url };
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { adult } from "../../support/fixture.ts";
+import { newFolder } from "../../support/folder.ts";
 import { documentOf, places, result } from "../../support/places.ts";
 
 const pesel = adult(0);
@@ -12,8 +12,7 @@ for (const [place, openLedger] of Object.entries(places)) {
   describe(`fx receipt proof and verify, ${place}`, () => {
     /** An account with an exchange and a deposit after it, and checkpoints from before, between and after them. */
     async function proven(t: TestContext) {
-      const folder = mkdtempSync(join(tmpdir(), "fx-proof-"));
-      t.after(() => rmSync(folder, { recursive: true }));
+      const folder = newFolder(t);
       const fx = await openLedger(t);
       const path = (name: string) => join(folder, name);
       const checkpoint = (name: string) => result(fx(`audit --checkpoint ${path(name)}`));

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parse } from "csv-parse/sync";
@@ -8,14 +6,14 @@ import { LedgerService } from "../../../src/ledger/service.ts";
 import { openSqlite } from "../../../src/sqlite/store.ts";
 import { cash } from "../../service-changes.contract.ts";
 import { adult, opening, terms, tradedRates } from "../../support/fixture.ts";
+import { newFolder } from "../../support/folder.ts";
 import { runHere } from "../../support/run-here.ts";
 
 const pesel = adult();
 
 /** A ledger of June 2026, which commands read: an opening on the 8th, and on the 9th what `more` does. */
 async function ledger(t: TestContext, more?: (service: LedgerService) => Promise<unknown>) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-statement-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const path = join(folder, "fx.db");
   let now = new Date("2026-06-08T12:00:00Z");
   const store = openSqlite(path);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
@@ -8,6 +7,7 @@ import { pln } from "../../../src/core/currency.ts";
 import { LedgerService } from "../../../src/ledger/service.ts";
 import { openSqlite } from "../../../src/sqlite/store.ts";
 import { adult, decimal, opening, terms, tradedRates } from "../../support/fixture.ts";
+import { newFolder } from "../../support/folder.ts";
 import { runHere, serveHere } from "../../support/run-here.ts";
 
 const june = ["statements", "--month", "2026-06", "--out", "out"];
@@ -17,8 +17,7 @@ const june = ["statements", "--month", "2026-06", "--out", "out"];
  * had withdrawn all in May.
  */
 async function workplace(t: TestContext) {
-  const cwd = mkdtempSync(join(tmpdir(), "fx-statements-"));
-  t.after(() => rmSync(cwd, { recursive: true }));
+  const cwd = newFolder(t);
   const path = join(cwd, "fx.db");
   const store = openSqlite(path);
   let clock = new Date("2026-05-20T10:00:00Z");

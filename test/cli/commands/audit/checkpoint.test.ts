@@ -1,25 +1,16 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import {
-  appendFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { adult } from "../../../support/fixture.ts";
+import { newFolder } from "../../../support/folder.ts";
 import { runHere, serveHere } from "../../../support/run-here.ts";
 
 /** A ledger with two accounts in a file, and the same behind a server. */
 async function ledger(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-checkpoint-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const place = `sqlite:${join(folder, "fx.db")}`;
   const open = (index: number) =>
     runHere([

@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { Command } from "commander";
 import { fullName } from "../../../../src/cli/command.ts";
 import { Context } from "../../../../src/cli/context.ts";
 import { buildProgram } from "../../../../src/cli/program.ts";
 import { openTerminal } from "../../../../src/cli/terminal/terminal.ts";
+import { newFolder } from "../../../support/folder.ts";
 import { runHere } from "../../../support/run-here.ts";
 import { fxInShell } from "../../../support/shell.ts";
 import { runCommandAtTerminal } from "../../../support/terminal.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-completion-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 writeFileSync(join(folder, "orders of may.csv"), "");
 
 // An `fx` that completes as the real one, and otherwise tells what it was called with.

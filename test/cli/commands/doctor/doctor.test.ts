@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import packageJson from "../../../../package.json" with { type: "json" };
 import { compareClocks, examineClock } from "../../../../src/cli/commands/doctor/checkup.ts";
 import { warsawDate } from "../../../../src/core/date.ts";
 import { withProxyVariables } from "../../../support/connect-proxy.ts";
+import { newFolder } from "../../../support/folder.ts";
 import { startNbpStandIn, tablesUpTo } from "../../../support/nbp-stand-in.ts";
 import { startFx } from "../../../support/run-fx.ts";
 import { runHere } from "../../../support/run-here.ts";
 import { openStandIn } from "../../../support/stand-in.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-doctor-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 interface Report {
   readonly ok: boolean;

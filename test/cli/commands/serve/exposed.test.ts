@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { connect as connectPlain } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
+import { newFolder } from "../../../support/folder.ts";
 import { isProblem, send, sendWithHeaders } from "../../../support/http.ts";
 import { runFx, startFx } from "../../../support/run-fx.ts";
 import { runHere } from "../../../support/run-here.ts";
 import { until } from "../../../support/until.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-exposed-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const fixture = (name: string) => fileURLToPath(new URL(`../../../fixtures/tls/${name}`, import.meta.url));
 const certificate = (name: string) => readFileSync(fixture(`${name}.crt`));

@@ -1,24 +1,23 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import packageJson from "../../../../package.json" with { type: "json" };
 import { addDays, warsawDate } from "../../../../src/core/date.ts";
 import type { RatesJson } from "../../../../src/wire/rates.ts";
 import { adult } from "../../../support/fixture.ts";
+import { newFolder } from "../../../support/folder.ts";
 import { type NbpStandIn, startNbpStandIn } from "../../../support/nbp-stand-in.ts";
 import { publishedOf } from "../../../support/rates.ts";
 import { runFx, spawnFx, startFx } from "../../../support/run-fx.ts";
 import { fxInShell, quoted } from "../../../support/shell.ts";
 import { until } from "../../../support/until.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-serve-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 /** Opens a connection with half a request on it, which a graceful stop waits for. */
 async function halfRequest(url: string): Promise<Socket> {
