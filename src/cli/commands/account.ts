@@ -79,7 +79,7 @@ function defineCreate(account: FxCommand, context: Context): void {
     .action(async (argument: string, options: CreateOptions) => {
       const { stdout, stderr } = context.terminal;
       const { name, surname, pln: initial, key = crypto.randomUUID() } = options;
-      context.sending.prepare(key);
+      context.sending.request = { key, state: "unsent" };
       const pesel = await context.questions.pesel(argument);
       const opening = parseOpening({ pesel, name, surname, initial, key }, warsawDate(new Date()));
       const service = await context.service("create");

@@ -90,7 +90,7 @@ export async function settle(
   { key = crypto.randomUUID(), yes = false, dryRun = false, json = false }: SettleOptions,
   read: (key: string) => Promise<AccountRequest | ((service: ExchangeService) => Promise<Intent>)>,
 ): Promise<void> {
-  context.sending.prepare(key);
+  context.sending.request = { key, state: "unsent" };
   const isAsked = !dryRun && context.questions.asksFirst(yes);
   const given = await read(key);
   const usesRates = typeof given === "object" && needsRates(given);

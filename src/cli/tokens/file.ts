@@ -21,8 +21,6 @@ export interface KeptToken {
 /** The ending of the next version of a file, which is also the lock against other changes. */
 const nextEnding = ".next";
 const lockTimeoutMs = 5000;
-/** In bytes: some 25,000 tokens. */
-const longestFile = 4 * 1024 * 1024;
 
 const contents = z.strictObject({
   tokens: z.array(
@@ -55,8 +53,9 @@ export async function readTokenText(path: string): Promise<string> {
   try {
     const found = await handle.stat({ bigint: true });
     if (!found.isFile()) throw new UsageError(`${path} is not a file.`);
-    const isStale = found.nlink === 0n && (await inodeAt(path)) === found.ino;
-    if (isStale) {
+    const there = await stat(path, { bigint: true }).catch(() => undefined);
+    // A file that was replaced has no name left, but is still found where it is mounted.
+    if (found.nlink === 0n && there?.ino === found.ino) {
       throw new UsageError(
         `The file of tokens ${path} is mounted by itself, and was replaced since where it is mounted from: tokens that were revoked would stay in force. Mount the folder that it is in, not the file.`,
       );
@@ -64,11 +63,6 @@ export async function readTokenText(path: string): Promise<string> {
     if ((found.mode & 0o077n) !== 0n) {
       throw new UsageError(
         `Others than its owner may use the file of tokens ${path}. Run chmod 600 ${path}.`,
-      );
-    }
-    if (found.size > longestFile) {
-      throw new UsageError(
-        `The file of tokens ${path} is longer than 4 MiB. It is not one that fx token writes.`,
       );
     }
     return await handle.readFile("utf8");
@@ -96,11 +90,7 @@ export async function changeTokenFile(
       );
     }
     const tokens = old === undefined ? [] : await readTokenFile(target);
-    const text = layOut(change(tokens));
-    if (text.length > longestFile) {
-      throw new UsageError(`${path} would be longer than 4 MiB. Revoke tokens that nobody uses.`);
-    }
-    await next.writeFile(text);
+    await next.writeFile(layOut(change(tokens)));
     // A file that root changes stays readable to the server's user.
     if (old !== undefined && old.uid !== process.getuid?.()) await next.chown(old.uid, old.gid);
     await next.sync();
@@ -114,13 +104,6 @@ export async function changeTokenFile(
   }
   const folder = await open(dirname(target));
   await folder.sync().finally(() => folder.close());
-}
-
-async function inodeAt(path: string): Promise<bigint | undefined> {
-  return await stat(path, { bigint: true }).then(
-    ({ ino }) => ino,
-    () => undefined,
-  );
 }
 
 /** The file that links lead to, which may not exist yet. */

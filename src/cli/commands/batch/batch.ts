@@ -121,7 +121,7 @@ async function carryOut(
     clearLine(stderr);
     writeText(stderr, "Stopping once the lines under way are answered. A second signal stops at once.");
   });
-  if (!dryRun) context.sending.beginBatch(batch.id);
+  if (!dryRun) context.sending.request = { key: batch.id, state: "batch" };
   const doneBefore = preview?.doneBefore;
   const report = new Report(context.terminal, { batch, service, rejects, doneBefore, dryRun, json });
   for await (const results of runner.results()) {
