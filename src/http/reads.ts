@@ -24,7 +24,7 @@ type Prepare<Id extends ReadId> = (asked: Asked<Id>) => (signal: AbortSignal) =>
 export interface ReadHandlers {
   atOnce<Id extends ReadId>(id: Id, read: (asked: Asked<Id>) => Promise<AnswerTo<Id>>): Handler;
   /**
-   * One at a time: for lists and histories.
+   * One at a time: for lists, histories and tills.
    * @param isLong whether this one waits for its turn. All do if absent
    */
   inTurn<Id extends ReadId>(id: Id, prepare: Prepare<Id>, isLong?: (query: QueryOf<Id>) => boolean): Handler;

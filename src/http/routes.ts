@@ -30,7 +30,7 @@ import { refuseTrailers } from "./request-form.ts";
 
 /** In bytes, for a JSON body. */
 const bodyLimit = 16 * 1024;
-/** Reads that have not begun, at most: of lists and histories, and of the whole journal. */
+/** Reads that have not begun, at most: of lists, histories and tills, and of the whole journal. */
 const mostWaiting = { lists: 64, journal: 16 };
 
 /** The parts that routes share. */

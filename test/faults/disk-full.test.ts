@@ -6,42 +6,34 @@ import type { AuditReport } from "../../src/core/service.ts";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { type Disk, diskRefusal, smallDisk } from "../support/full-disk.ts";
+import { isProblem, send } from "../support/http.ts";
 import { runFx, startFx } from "../support/run-fx.ts";
 import { counted } from "../support/service.ts";
 
-async function post(url: string, body: unknown): Promise<{ status: number; code: string | undefined }> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
-  return { status: response.status, code: response.ok ? undefined : JSON.parse(text).code };
-}
+const pesel = adult();
+const post = (url: string, path: string, body: object) => send(url, "POST", path, { body });
+const open = (url: string) => post(url, "/api/user", { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
+const order = (url: string) =>
+  post(url, `/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy: 0.01 });
 
 test("Orders fail while the disk is full, and are settled again when there is room", async (t) => {
   const path = join(newFolder(t), "ledger.db");
   const server = await startFx(["--db", `sqlite:${path}`, "--rates", "demo", "--log-level", "silent"]);
   t.after(() => server.stop());
-  const pesel = adult();
-  const account = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
-  assert.equal((await post(`${server.url}/api/user`, account)).status, 204);
-  const order = () =>
-    post(`${server.url}/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy: 0.01 });
-
+  assert.equal((await open(server.url)).status, 204);
   // A limit on the size of the server's files acts like a full disk.
   const limit = (bytes: number | "unlimited") =>
     execFileSync("prlimit", ["--pid", String(server.pid), `--fsize=${bytes}:unlimited`]);
   limit(300_000);
   let settled = 0;
-  let answer = await order();
-  for (; answer.status === 200 && settled < 5000; answer = await order()) settled += 1;
-  assert.deepEqual(answer, { status: 500, code: "storage-unavailable" });
-  assert.deepEqual(await order(), { status: 500, code: "storage-unavailable" });
+  let answer = await order(server.url);
+  for (; answer.status === 200 && settled < 5000; answer = await order(server.url)) settled += 1;
+  isProblem(answer, "storage-unavailable");
+  isProblem(await order(server.url), "storage-unavailable");
   assert.equal((await fetch(`${server.url}/api/user/${pesel}`)).status, 200);
 
   limit("unlimited");
-  assert.equal((await order()).status, 200);
+  assert.equal((await order(server.url)).status, 200);
   const audit = await (await fetch(`${server.url}/api/audit`)).json();
   assert.deepEqual(counted(audit as AuditReport), {
     ok: true,
@@ -53,17 +45,14 @@ test("Orders fail while the disk is full, and are settled again when there is ro
 });
 
 describe("A full disk", { skip: diskRefusal() ?? false }, () => {
-  const pesel = adult();
-  const account = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
-  const order = { pesel, from: "PLN", to: "USD", toBuy: 0.01 };
   const serve = ({ path }: Disk) =>
     startFx(["--db", `sqlite:${join(path, "ledger.db")}`, "--rates", "demo", "--log-level", "silent"]);
 
   test("On a full disk, a server starts after SIGKILL, commands read, and orders are refused until there is room", async (t) => {
     const disk = smallDisk(t);
     const killed = await serve(disk);
-    assert.equal((await post(`${killed.url}/api/user`, account)).status, 204);
-    assert.equal((await post(`${killed.url}/api/exchange/${pesel}`, order)).status, 200);
+    assert.equal((await open(killed.url)).status, 204);
+    assert.equal((await order(killed.url)).status, 200);
     killed.signal("SIGKILL");
     await killed.ended;
     disk.fill();
@@ -74,10 +63,9 @@ describe("A full disk", { skip: diskRefusal() ?? false }, () => {
     const server = await serve(disk);
     t.after(() => server.stop());
     assert.equal((await fetch(`${server.url}/api/user/${pesel}`)).status, 200);
-    const settle = () => post(`${server.url}/api/exchange/${pesel}`, order);
-    assert.deepEqual(await settle(), { status: 500, code: "storage-unavailable" });
+    isProblem(await order(server.url), "storage-unavailable");
     disk.makeRoom();
-    assert.equal((await settle()).status, 200);
+    assert.equal((await order(server.url)).status, 200);
     const audit = await (await fetch(`${server.url}/api/audit`)).json();
     const clean = { ok: true, accounts: 1, entries: 3, findings: [], findingsTotal: 0 };
     assert.deepEqual(counted(audit as AuditReport), clean);

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
+import { newFolder } from "../support/folder.ts";
 
 const rounds = 100;
 const startUpMs = 3000;
+const tsx = ["--import", "tsx"];
 const script = fileURLToPath(new URL("first-start.ts", import.meta.url));
 
 for (const [what, prepare] of [
@@ -18,21 +19,12 @@ for (const [what, prepare] of [
   ["a restored backup", restoreBackups],
 ] as const) {
   test(`Processes that start at once on ${what} share one ledger with an account of each`, async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "fx-first-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder(t);
     await prepare(folder);
     const startMs = String(Date.now() + startUpMs);
     const sisters = await Promise.all(
       ["0", "1", "2"].map((self) =>
-        promisify(execFile)(process.execPath, [
-          "--import",
-          "tsx",
-          script,
-          folder,
-          String(rounds),
-          startMs,
-          self,
-        ]),
+        promisify(execFile)(process.execPath, [...tsx, script, folder, String(rounds), startMs, self]),
       ),
     );
     assert.deepEqual(

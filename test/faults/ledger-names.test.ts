@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
+import { send } from "../support/http.ts";
 import { runFx, type Served, spawnFx, startFx } from "../support/run-fx.ts";
 import { until } from "../support/until.ts";
 
@@ -50,10 +51,8 @@ async function serve(t: TestContext, cwd: string, name: string): Promise<Served>
   return server;
 }
 
-async function post({ url }: Served, path: string, body: unknown): Promise<number> {
-  const headers = { "content-type": "application/json" };
-  return (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).status;
-}
+const post = async ({ url }: Served, path: string, body: object) =>
+  (await send(url, "POST", path, { body })).status;
 
 const payOut = (server: Served, amount: number) =>
   post(server, `/api/user/${pesel}/withdrawals`, { amount, currency: "PLN" });
@@ -290,19 +289,27 @@ test("A server refuses everything while a link in its path leads elsewhere, and 
   assert.deepEqual(logsIn(folder), []);
 });
 
-test("A batch stays with its first ledger although a link in the path is switched meanwhile", async (t) => {
+test("A batch whose ledger's link is switched meanwhile does nothing elsewhere, and the rest once the link leads back", async (t) => {
   const { folder, server } = await servedLedger(t);
   await server.stop();
   cpSync(join(folder, "data"), join(folder, "older"), { recursive: true });
   symlinkSync("data", join(folder, "current"));
+  const lead = (to: string) => {
+    symlinkSync(to, join(folder, "next"));
+    renameSync(join(folder, "next"), join(folder, "current"));
+  };
   const lines = 9000;
-  const args = ["batch", "-", "--id", "b", "--url", "sqlite:current/fx.db", "--yes", "--json"];
-  const { child, output, ended } = spawnFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
-  child.stdin.end(`kind,pesel,amount,currency\n${`deposit,${pesel},1,PLN\n`.repeat(lines)}`);
+  const batch = () => {
+    const args = ["batch", "-", "--id", "b", "--url", "sqlite:current/fx.db", "--yes", "--json"];
+    const spawned = spawnFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
+    spawned.child.stdin.end(`kind,pesel,amount,currency\n${`deposit,${pesel},1,PLN\n`.repeat(lines)}`);
+    return spawned;
+  };
+  const { output, ended } = batch();
   await until(() => output().stdout.includes("\n"));
-  symlinkSync("older", join(folder, "next"));
-  renameSync(join(folder, "next"), join(folder, "current"));
-  const { exit, stderr } = await ended;
-  assert.equal(exit, 0, stderr);
+  lead("older");
+  assert.equal((await ended).exit, 8);
+  lead("data");
+  assert.equal((await batch().ended).exit, 0);
   assert.deepEqual(await balancesIn(folder), [1000 + lines, 1000]);
 });

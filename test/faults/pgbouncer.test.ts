@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { OpenOptions } from "../../src/ledger/store.ts";
-import { Connection } from "../../src/postgres/connection.ts";
 import { openPostgres, type PostgresOptions } from "../../src/postgres/store.ts";
-import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
 import { storeContract } from "../ledger/store.contract.ts";
 import { adult, opening, terms, tradedRates } from "../support/fixture.ts";
 import { type PgBouncer, startPgBouncer, withoutPgBouncer } from "../support/pgbouncer.ts";
 import { createDatabase, type Database, runSql } from "../support/postgres.ts";
+import { connect } from "../support/postgres-store.ts";
 import { runFx } from "../support/run-fx.ts";
 
 type Settings = Readonly<Record<string, string>>;
@@ -111,9 +110,7 @@ describe("PgBouncer", { skip: withoutPgBouncer }, () => {
     await database.run(`alter database ${name} set synchronous_commit = off`);
     // Opens both sessions of the pool, which are then used in turn.
     await Promise.all([1, 2].map(() => runSql(pooler.url, "select pg_sleep(0.2)")));
-    const place = parsePostgresUrl(pooler.url);
-    const connection = await Connection.open(place, place.hosts[0] as PostgresHost);
-    t.after(() => connection.destroy());
+    const connection = await connect(t, pooler.url);
     const sessions = new Set<unknown>();
     for (let count = 0; count < 4; count += 1) {
       await connection.begin("");

@@ -6,6 +6,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
+import { send } from "../support/http.ts";
 import { runFx, type Served, startFx } from "../support/run-fx.ts";
 
 const pesel = adult();
@@ -17,15 +18,12 @@ async function serve(t: TestContext, path: string): Promise<Served> {
   return server;
 }
 
-async function post(url: string, body: unknown): Promise<number> {
-  const headers = { "content-type": "application/json" };
-  return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status;
-}
-
-const open = ({ url }: Served) =>
-  post(`${url}/api/user`, { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
-const order = ({ url }: Served) =>
-  post(`${url}/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy: 1 });
+const post = async ({ url }: Served, path: string, body: object) =>
+  (await send(url, "POST", path, { body })).status;
+const open = (server: Served) =>
+  post(server, "/api/user", { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
+const order = (server: Served) =>
+  post(server, `/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy: 1 });
 
 /** Fills a ledger in random order so that pages split: a backup, which is compact, then has other pages. */
 async function fill(path: string): Promise<void> {

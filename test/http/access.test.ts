@@ -330,7 +330,6 @@ describe("a stream under way", () => {
   for (const [path, replace] of [
     ["/api/audit", { audit: never }],
     ["/api/position", { position: never }],
-    ["/api/till", { till: never }],
     ["/api/audit/checkpoint", { audit: never }],
     ["/api/export?format=csv", { export: endless }],
   ] as const) {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { LedgerService } from "../../src/ledger/service.ts";
-import { Connection } from "../../src/postgres/connection.ts";
+import type { Connection } from "../../src/postgres/connection.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
-import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
 import { adult, opening, terms, tradedRates } from "../support/fixture.ts";
 import {
   createDatabase,
@@ -12,26 +11,14 @@ import {
   runSql,
   startPostgres,
 } from "../support/postgres.ts";
+import { connect, emptyDatabase } from "../support/postgres-store.ts";
 import { startFx } from "../support/run-fx.ts";
 import { until } from "../support/until.ts";
-
-async function connect(t: TestContext, url: string): Promise<Connection> {
-  const place = parsePostgresUrl(url);
-  const connection = await Connection.open(place, place.hosts[0] as PostgresHost);
-  t.after(() => connection.destroy());
-  return connection;
-}
 
 async function levelOf(connection: Connection): Promise<unknown> {
   await connection.begin("");
   const { rows } = await connection.query("show synchronous_commit");
   return rows[0]?.synchronous_commit;
-}
-
-async function emptyDatabase(t: TestContext): Promise<Database> {
-  const database = await createDatabase();
-  t.after(() => database.drop());
-  return database;
 }
 
 /** A server of this file's own. It loses nothing, until a test sets it otherwise. */

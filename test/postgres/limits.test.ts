@@ -4,12 +4,10 @@ import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { limits } from "../../src/ledger/limits.ts";
-import { Connection } from "../../src/postgres/connection.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
-import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
 import { acceptance, adult, table } from "../support/fixture.ts";
 import { inTransaction } from "../support/postgres.ts";
-import { create, emptyDatabase, openStore } from "../support/postgres-store.ts";
+import { connect, create, emptyDatabase, openStore } from "../support/postgres-store.ts";
 import { Network } from "../support/proxy.ts";
 
 /** A server that takes connections, and does with them what it likes. */
@@ -37,16 +35,13 @@ async function within(limitMs: number, work: () => Promise<unknown>): Promise<vo
 }
 
 test("PostgreSQL probes the connection of a transaction, so that a process cut off while it sends loses its locks soon", async (t) => {
-  const { url } = await emptyDatabase(t);
-  const place = parsePostgresUrl(url);
-  const connection = await Connection.open(place, place.hosts[0] as PostgresHost);
+  const connection = await connect(t, (await emptyDatabase(t)).url);
   const names = ["idle", "interval", "count"].map((what) => `tcp_keepalives_${what}`);
   await connection.begin("isolation level read committed");
   const { rows } = await connection.query(
     `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(", ")}`,
   );
   const [idle = 0, interval = 0, count = 0] = names.map((name) => Number(rows[0]?.[name]));
-  connection.destroy();
   assert.ok(idle > 0 && interval > 0 && count > 0);
   assert.equal(1000 * (idle + interval * count), limits.cutOffMs);
 });

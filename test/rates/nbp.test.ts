@@ -45,16 +45,11 @@ async function failure(mode: Mode): Promise<string> {
 }
 
 describe("a fetch", () => {
-  test("A fetch asks for the newest tables", async () => {
+  test("A fetch asks for the newest tables, and takes every figure as it was printed", async () => {
     const { tables } = await openApi(bank.url, once).tables();
+    assert.deepEqual(bank.requests, ["/exchangerates/tables/C/last/67/?format=json"]);
     const [table] = tables;
     assert.equal(table?.number, "108/C/NBP/2026");
-    assert.deepEqual(bank.requests, ["/exchangerates/tables/C/last/67/?format=json"]);
-  });
-
-  test("A fetch takes every figure as it was printed", async () => {
-    const { tables } = await openApi(bank.url, once).tables();
-    const [table] = tables;
     const printed = [...(table?.rates.values() ?? [])].map(
       ({ currency, bid, ask }) => `${currency} ${formatDecimal(bid, 4)} ${formatDecimal(ask, 4)}`,
     );

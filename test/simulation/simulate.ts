@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Account } from "../../src/core/account.ts";
 import type { Request } from "../../src/core/change.ts";
 import { type CurrencyCode, compareCurrencies, minorUnitDigits, pln } from "../../src/core/currency.ts";
-import { warsawDate } from "../../src/core/date.ts";
+import { addDays, warsawDate } from "../../src/core/date.ts";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { parseTerms } from "../../src/core/exchange.ts";
@@ -28,6 +28,7 @@ const dayMs = 86_400_000;
 const accounts = 6;
 const steps = 25;
 const requestsPerStep = 8;
+const actors = [undefined, "counter 1", "counter 2"];
 const currencies = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR", "THB"];
 
 /**
@@ -40,8 +41,8 @@ const currencies = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR", "THB"];
  *
  * Every answer is compared with the model, and after every step every account and entry. After every step, customers
  * and house together have the deposits less the withdrawals, an account's times never go back, and no exchange ends in
- * a profit at the table in force. At the end the audit must be clean, and reads of the past are compared with the
- * model. A seed is reproducible.
+ * a profit at the table in force. At the end the audit must be clean, the tills of all days must add up to the position,
+ * and reads of the past are compared with the model. A seed is reproducible.
  */
 export async function simulate(seed: number, database: { open(): Promise<Store> }): Promise<void> {
   const game = new Game(seed, () => database.open());
@@ -97,6 +98,7 @@ class Game {
     const entries = [...this.#model.accounts.values()].flatMap((account) => account.entries);
     assert.equal(report.entries, entries.length, "entries in the journal");
     await this.#compareTables();
+    await this.#compareTills(service);
     await this.#comparePast(service);
     for (const process of this.#processes) await process.service.close();
   }
@@ -388,10 +390,27 @@ class Game {
     assert.deepEqual(currencies, expected, `the position at ${at?.toISOString() ?? "the end"}`);
   }
 
+  /** Requires that the tills of all days and actors have the cash of the position. */
+  async #compareTills(service: LedgerService): Promise<void> {
+    const cash = new Map<string, bigint>();
+    const last = addDays(warsawDate(new Date(this.#newest)), 1);
+    for (let date = addDays(warsawDate(now), -3); date <= last; date = addDays(date, 1)) {
+      for (const by of actors) {
+        const { currencies } = await service.till({ date, by });
+        for (const flow of currencies) {
+          cash.set(flow.currency, (cash.get(flow.currency) ?? 0n) + flow.in - flow.out);
+        }
+      }
+    }
+    for (const { currency, cash: expected } of (await service.position()).currencies) {
+      assert.equal(cash.get(currency) ?? 0n, expected, `the tills' ${currency}`);
+    }
+  }
+
   /** A new request, a repeated one, or a new one under a used key. */
   #nextRequest(): Request {
     const earlier = this.#sent.length > 0 && this.#below(4) === 0 ? this.#pick(this.#sent) : undefined;
-    const by = this.#pick([undefined, "counter 1", "counter 2"]);
+    const by = this.#pick(actors);
     if (earlier !== undefined && this.#below(4) > 0) return this.#below(4) > 0 ? earlier : { ...earlier, by };
     const key = earlier?.key ?? (this.#below(3) > 0 ? `key-${this.#below(1e9)}` : undefined);
     const asked =

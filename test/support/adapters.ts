@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import type { OpenOptions, Store } from "../../src/ledger/store.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
+import { newFolder } from "./folder.ts";
 
 /** A kind of store, named as in `--db`. */
 export interface Adapter {
@@ -29,9 +28,7 @@ export interface SharedDatabase {
 export const adapters: readonly Adapter[] = [
   { name: "memory:", open: async (t) => closing(t, openSqlite(":memory:")), database: undefined },
   adapterOf("sqlite:", async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "fx-store-"));
-    t.after(() => rmSync(folder, { recursive: true, force: true }));
-    const path = join(folder, "ledger.db");
+    const path = join(newFolder(t), "ledger.db");
     const run = async (sql: string) => {
       const database = new DatabaseSync(path);
       const rows = database.prepare(sql).all();

@@ -1,7 +1,9 @@
 import type { TestContext } from "node:test";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { Store, StoredAccount } from "../../src/ledger/store.ts";
+import { Connection } from "../../src/postgres/connection.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
+import { type PostgresHost, parsePostgresUrl } from "../../src/postgres/url.ts";
 import { appending, groszEntry, openingEntry } from "./entries.ts";
 import { createDatabase, type Database } from "./postgres.ts";
 
@@ -19,6 +21,14 @@ export async function openStore(
   const store = await openPostgres(url, options);
   t.after(() => store.close());
   return store;
+}
+
+/** One connection to the first host of a URL. */
+export async function connect(t: TestContext, url: string): Promise<Connection> {
+  const place = parsePostgresUrl(url);
+  const connection = await Connection.open(place, place.hosts[0] as PostgresHost);
+  t.after(() => connection.destroy());
+  return connection;
 }
 
 export const touch = (pesel: Pesel) => ({ pesel, key: undefined });

@@ -20,7 +20,7 @@ export function ledgerHandlers({ service, today }: HandlerContext, reads: ReadHa
         (signal) =>
           service.position(at, signal),
     ),
-    till: reads.slowly("till", ({ query, caller }) => {
+    till: reads.inTurn("till", ({ query, caller }) => {
       const { date = today(), by = caller?.name } = query;
       if (by !== caller?.name) requireRole(caller, "operator", "The till of another token");
       return (signal) => service.till({ date, by }, signal);
