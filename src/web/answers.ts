@@ -33,15 +33,6 @@ export function isOpen(failure: unknown, wasOpen: boolean): boolean {
   return undecided.includes(code) || (wasOpen && (!isOfRequest(code) || code === "idempotency-key-reused"));
 }
 
-/** The outcome of a change of an account. */
-export interface Done<T> {
-  /** Undefined where the answer has no body. */
-  readonly body: T;
-  readonly receiptId: string;
-  /** Whether this is the answer of then, to the same request: the account may have changed since. */
-  readonly isReplayed: boolean;
-}
-
 export interface KeyedRequest {
   readonly body: object;
   /** The idempotency key: a request that is sent again with it is not carried out again. */
@@ -63,7 +54,8 @@ export function urlOf(path: string, query: Query = {}): string {
 export interface Server {
   /** @param url of `urlOf` */
   get<T>(url: string, signal?: AbortSignal): Promise<T>;
-  change<T>(path: string, change: KeyedRequest): Promise<Done<T>>;
+  /** @returns the id of the receipt, which is empty where there is none */
+  change(path: string, change: KeyedRequest): Promise<string>;
 }
 
 /** A key that no request has had. */

@@ -1,5 +1,5 @@
 import type { ProblemJson } from "../wire/problem.ts";
-import { type Done, type KeyedRequest, NoAnswer, ProblemAnswer, type Server } from "./answers.ts";
+import { type KeyedRequest, NoAnswer, ProblemAnswer, type Server } from "./answers.ts";
 
 const timeoutMs = 30_000;
 
@@ -41,19 +41,15 @@ export class Api implements Server {
     });
   }
 
-  async change<T>(path: string, { body, key, tableId }: KeyedRequest): Promise<Done<T>> {
+  async change(path: string, { body, key, tableId }: KeyedRequest): Promise<string> {
     const headers = {
       "content-type": "application/json",
       "idempotency-key": key,
       ...(tableId !== undefined && { "fx-table": tableId }),
     };
     const response = await this.#send(path, { method: "POST", headers, body: JSON.stringify(body) });
-    const receipt = response.headers.get("fx-receipt") ?? "";
-    return {
-      body: (response.status === 204 ? undefined : await bodyOf(response)) as T,
-      receiptId: receipt.slice(receipt.lastIndexOf("/") + 1),
-      isReplayed: response.headers.get("idempotency-replayed") === "true",
-    };
+    if (response.status !== 204) await bodyOf(response);
+    return response.headers.get("fx-receipt")?.split("/").at(-1) ?? "";
   }
 
   /** The lines of an answer, as many at a time as come together. It may take any time. */

@@ -1,5 +1,5 @@
 import { createContext } from "preact";
-import { useContext, useEffect, useReducer } from "preact/hooks";
+import { useContext, useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { currencies, pln } from "../core/currency.ts";
 import type { RatesJson } from "../wire/rates.ts";
 import { includes, type Role } from "../wire/role.ts";
@@ -9,8 +9,9 @@ import type { Api } from "./api.ts";
 import type { Customer } from "./customer.ts";
 import type { Desk } from "./desk.ts";
 import type { Format, Language } from "./format.ts";
-import type { Load, Read, Reads } from "./reads.ts";
+import { type Read, type Reads, unasked } from "./reads.ts";
 import { refusalText } from "./refusal-text.ts";
+import type { Watched } from "./state-machine.ts";
 import type { Texts } from "./texts.ts";
 
 /** The context of every part of the page. */
@@ -65,41 +66,66 @@ export function useFailureText(): (failure: unknown) => string {
   };
 }
 
-/** Draws the part again whenever what `watch` watches changes. */
-export function useWatched(
-  watch: ((onChange: () => void) => () => void) | undefined,
-  parts: readonly unknown[],
-): void {
+/** Draws the part again whenever one of these changes. */
+export function useWatched(...sources: readonly Watched[]): void {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
-  useEffect(() => watch?.(() => redraw(undefined)), parts as unknown[]);
+  useEffect(() => {
+    const ends = sources.map((source) => source.watch(() => redraw(undefined)));
+    return () => {
+      for (const end of ends) end();
+    };
+  }, []);
 }
 
-const unasked: Read<never> = { value: undefined, failure: undefined, isLoading: false, time: undefined };
-
-/** Reads with `load`, under a key that says all that is asked for. Nothing is read without a key. */
-export function useRead<T>(reads: Reads, key: string | undefined, load: Load<T>): Read<T> {
-  const read = key === undefined ? unasked : reads.get<T>(key);
-  const watch = (onChange: () => void) => {
-    const end = reads.watch(key ?? "", load, onChange);
-    // A read that others watch may have been answered since this part was drawn.
-    const { value, failure } = reads.get<T>(key ?? "");
-    if (value !== read.value || failure !== read.failure) onChange();
-    return end;
-  };
-  useWatched(key === undefined ? undefined : watch, [reads, key]);
-  return read;
+/** Reads a URL, for as long as the part asks for it. */
+export function useRead<T>(reads: Reads, url: string | undefined): Read<T> {
+  useEffect(() => (url === undefined ? undefined : reads.use(url)), [url]);
+  return url === undefined ? unasked : reads.get<T>(url);
 }
 
 /** Reads a path of the server. */
 export function useGet<T>(path: string | undefined, query: Query = {}): Read<T> {
-  const { api, reads } = useApp();
-  const url = path === undefined ? undefined : urlOf(path, query);
-  return useRead(reads, url, (signal) => api.get<T>(url ?? "", signal));
+  return useRead(useApp().reads, path === undefined ? undefined : urlOf(path, query));
+}
+
+interface Task<T> extends Read<T> {
+  /** @param onDone gets the answer, unless the task was stopped or replaced */
+  run(load: (signal: AbortSignal) => Promise<T>, onDone?: (value: T) => void): void;
+  stop(): void;
+}
+
+/**
+ * Something that a click asks for once. The next click replaces it; with its part of the page, and with `of`, which says
+ * what it is of, it ends.
+ */
+export function useTask<T>(of = ""): Task<T> {
+  const [task, setTask] = useState<{ readonly of: string; readonly read: Read<T> }>({ of, read: unasked });
+  const control = useRef(new AbortController());
+  useEffect(() => () => control.current.abort(), [of]);
+  const stop = () => {
+    control.current.abort();
+    setTask({ of, read: unasked });
+  };
+  const run: Task<T>["run"] = (load, onDone) => {
+    control.current.abort();
+    control.current = new AbortController();
+    const { signal } = control.current;
+    const set = (read: Partial<Read<T>>) => {
+      if (!signal.aborted) setTask({ of, read: { ...unasked, ...read } });
+    };
+    set({ isLoading: true });
+    load(signal).then(
+      (value) => {
+        set({ value });
+        if (!signal.aborted) onDone?.(value);
+      },
+      (failure: unknown) => set({ failure }),
+    );
+  };
+  return { ...(task.of === of ? task.read : unasked), run, stop };
 }
 
 /** The work under way for one customer. */
 export function useCustomer(pesel: string): Customer {
-  const { desk } = useApp();
-  useWatched((onChange) => desk.watch(onChange), [desk]);
-  return desk.customer(pesel);
+  return useApp().desk.customer(pesel);
 }

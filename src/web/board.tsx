@@ -86,7 +86,7 @@ function RateRow({ rate, trend = [], before, isOpened, onOpen }: RateRowProps) {
       </th>
       <td class="number">{format.rate(bid)}</td>
       <td class="number">{format.rate(ask)}</td>
-      <td class={`number ${change === undefined || change === 0 ? "" : change > 0 ? "up" : "down"}`}>
+      <td class={`number ${change === undefined || change === 0 ? "" : change > 0 ? "good" : "bad"}`}>
         {change === undefined ? "–" : format.change(change)}
       </td>
       <td class="trend">

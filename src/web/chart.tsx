@@ -143,9 +143,7 @@ function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
           <span key={side} class={side}>{`${texts[side]}: ${shown ? format.rate(shown[side]) : "–"}`}</span>
         ))}
       </p>
-      <p class="muted figures least-and-most">
-        {texts.extremes(format.rate(lowestBid), format.rate(highestAsk))}
-      </p>
+      <p class="muted figures">{texts.extremes(format.rate(lowestBid), format.rate(highestAsk))}</p>
     </>
   );
 }

@@ -138,15 +138,15 @@ export class Desk extends Watched {
     const nth = this.#nth;
     this.tell(pesel, { is: "asks", nth, kind: wish.kind });
     const url = accountUrl(pesel);
-    const begun = this.#reads.begin();
+    const shown = this.#reads.get(url).value;
     try {
       const [account, quote] = await Promise.all([
-        this.#api.get<ListedAccountJson>(url),
+        this.#reads.fresh<ListedAccountJson>(url),
         wish.kind === "exchange" ? this.#api.get<QuoteJson>(quoteUrl(wish)) : undefined,
       ]);
       const { name, surname } = account;
       const order = { ...orderOf(pesel, wish, quote), holder: { name, surname }, key: newKey() };
-      if (this.#reads.put(url, account, begun)) this.#reads.stale(`${url}/`);
+      if (account !== shown) this.#reads.stale(`${url}/`);
       this.tell(pesel, { is: "priced", nth, order, what });
     } catch (failure) {
       this.tell(pesel, { is: "not priced", nth, failure });
@@ -174,12 +174,8 @@ export class Desk extends Watched {
     const { at } = this.tell(pesel, { is: "confirms", key });
     if (at === before.at || at?.stage !== "sending") return;
     const { order } = at;
-    const begun = this.#reads.begin();
     try {
-      const answer = await this.#api.change<ListedAccountJson | undefined>(order.path, order);
-      const account = answer.isReplayed ? undefined : answer.body;
-      if (account !== undefined) this.#reads.put(accountUrl(pesel), account, begun);
-      this.#settled(order, answer.receiptId);
+      this.#settled(order, await this.#api.change(order.path, order));
     } catch (failure) {
       const after = this.tell(pesel, { is: "failed", key: order.key, failure });
       if (isRefusal(failure, "account-blocked")) this.#reads.stale(accountUrl(pesel));

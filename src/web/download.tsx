@@ -1,5 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
-import { useApp, useRead } from "./app.ts";
+import { useApp, useTask } from "./app.ts";
 import { Button, Unread } from "./elements.tsx";
 import { saveFile } from "./save.ts";
 
@@ -15,23 +14,17 @@ interface DownloadProps {
 
 /** A button that saves what the server answers, as it is, in a file. */
 export function Download({ label, title, url, name, type }: DownloadProps) {
-  const { api, reads } = useApp();
-  /** Each click counts up, and the file is read anew for it. Another period, another file. */
-  const [wanted, setWanted] = useState({ url, nth: 0, isSaved: true });
-  const isWanted = wanted.url === url && !wanted.isSaved;
-  const read = useRead<Blob>(reads, isWanted ? `file ${url} ${wanted.nth}` : undefined, (signal) =>
-    api.file(url, signal),
-  );
-  useEffect(() => {
-    if (read.value === undefined) return;
-    saveFile(name, type, read.value);
-    setWanted({ ...wanted, isSaved: true });
-  }, [read.value]);
-  const onClick = () => setWanted({ url, nth: wanted.nth + 1, isSaved: false });
+  const { api } = useApp();
+  const task = useTask<Blob>(url);
+  const save = () =>
+    task.run(
+      (signal) => api.file(url, signal),
+      (blob) => saveFile(name, type, blob),
+    );
   return (
     <>
-      <Button label={label} title={title} aria-busy={read.isLoading} onClick={onClick} />
-      {read.failure !== undefined && <Unread read={read} />}
+      <Button label={label} title={title} aria-busy={task.isLoading} onClick={save} />
+      {task.failure !== undefined && <Unread read={task} />}
     </>
   );
 }

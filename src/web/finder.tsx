@@ -2,7 +2,7 @@ import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AccountsJson, ListedAccountJson } from "../wire/accounts.ts";
 import { urlOf } from "./answers.ts";
-import { useApp, useMay, useRead } from "./app.ts";
+import { useApp, useMay, useTask } from "./app.ts";
 import { accountUrl, digitsOf } from "./desk.ts";
 import { Button, Unread } from "./elements.tsx";
 import { groupedPesel } from "./format.ts";
@@ -15,53 +15,37 @@ interface FinderProps {
   readonly onNew: () => void;
 }
 
-/** The newest search. */
-interface Search {
-  readonly typed: string;
-  readonly url: string;
-  readonly nth: number;
-}
-
 /** Finds an account by its PESEL or by the holder's name. */
 export function Finder({ onFound, onNew }: FinderProps) {
-  const { api, desk, reads, texts } = useApp();
+  const { api, desk, texts } = useApp();
   const mayOpen = useMay("teller");
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<string>();
-  const [search, showSearch] = useState<Search>();
-  // An answer may come between a new search and its rendering: it is compared with this.
-  const latest = useRef<Search | undefined>(undefined);
-  const setSearch = (next: Search | undefined) => {
-    latest.current = next;
-    showSearch(next);
-  };
-  const answer = useRead(reads, search && `search ${search.nth} ${search.url}`, async (signal) => {
-    const found = await api.get<ListedAccountJson | AccountsJson>(search?.url ?? "", signal);
-    return "users" in found ? found : { users: [found], next: null };
-  });
-  const found = answer.value?.users;
-  const [only] = found ?? [];
+  const search = useTask<AccountsJson>();
+  const found = search.value?.users;
 
   const place = useRef<HTMLElement>(null);
   // Whoever has begun to work with what is in sight is not taken away from it.
-  useWorkOutside(search === undefined ? undefined : place, () => setSearch(undefined));
-  const end = () => {
-    setSearch(undefined);
+  useWorkOutside(place, search.stop);
+  const choose = ({ pesel }: ListedAccountJson) => {
+    search.stop();
     // Text typed meanwhile is another search.
-    if (typed === search?.typed) setTyped("");
-  };
-  const choose = (pesel: string) => {
-    end();
+    setTyped((now) => (now === typed ? "" : now));
     onFound(pesel);
   };
-  useEffect(() => {
-    if (found?.length === 1 && only !== undefined && search === latest.current) choose(only.pesel);
-  }, [found]);
-
   const find = () => {
     const url = searchUrl(typed);
     setFault(url === undefined ? texts.moreLetters : undefined);
-    setSearch(url === undefined ? undefined : { typed, url, nth: (latest.current?.nth ?? 0) + 1 });
+    if (url === undefined) return search.stop();
+    search.run(
+      async (signal) => {
+        const answer = await api.get<ListedAccountJson | AccountsJson>(url, signal);
+        return "users" in answer ? answer : { users: [answer], next: null };
+      },
+      ({ users: [only, ...others] }) => {
+        if (only !== undefined && others.length === 0) choose(only);
+      },
+    );
   };
 
   return (
@@ -82,7 +66,7 @@ export function Finder({ onFound, onNew }: FinderProps) {
             label={texts.newAccount}
             data-key="newAccount"
             onClick={() => {
-              setSearch(undefined);
+              search.stop();
               setTyped("");
               // A PESEL that has no account yet is not typed twice.
               const digits = digitsOf(typed);
@@ -93,10 +77,10 @@ export function Finder({ onFound, onNew }: FinderProps) {
         )}
       </form>
       {fault !== undefined && <p role="alert">{fault}</p>}
-      <Unread read={answer} />
+      <Unread read={search} />
       {found?.length === 0 && <p role="alert">{texts.noneFound}</p>}
       {found !== undefined && found.length > 1 && <Found users={found} onChoice={choose} />}
-      {answer.value?.next != null && <p role="status">{texts.moreFound}</p>}
+      {search.value?.next != null && <p role="status">{texts.moreFound}</p>}
     </search>
   );
 }
@@ -109,10 +93,9 @@ function searchUrl(typed: string): string | undefined {
   return isShort ? undefined : urlOf("api/users", { name: typed.trim(), limit: mostFound });
 }
 
-/** Calls `onWork` when the teller begins to use another part of the page; nothing without a `place`. */
-function useWorkOutside(place: RefObject<HTMLElement | null> | undefined, onWork: () => void): void {
+/** Calls `onWork` when the teller begins to use another part of the page. */
+function useWorkOutside(place: RefObject<HTMLElement | null>, onWork: () => void): void {
   useEffect(() => {
-    if (place === undefined) return undefined;
     const work = ({ target }: Event) => {
       const part = (target as Element).closest("main button, main input, main select, main summary");
       if (part !== null && place.current?.contains(part) === false) onWork();
@@ -121,12 +104,12 @@ function useWorkOutside(place: RefObject<HTMLElement | null> | undefined, onWork
     return () => {
       for (const sign of ["input", "click"]) document.removeEventListener(sign, work, true);
     };
-  }, [place]);
+  }, []);
 }
 
 interface FoundProps {
   readonly users: AccountsJson["users"];
-  readonly onChoice: (pesel: string) => void;
+  readonly onChoice: (account: ListedAccountJson) => void;
 }
 
 /** Several accounts of one name, to choose from. */
@@ -134,16 +117,16 @@ function Found({ users, onChoice }: FoundProps) {
   const { texts } = useApp();
   return (
     <ul class="found" aria-label={texts.found}>
-      {users.map(({ pesel, name, surname, closed, blocked, damaged }) => (
-        <li key={pesel}>
-          <button type="button" class="plain" onClick={() => onChoice(pesel)}>
+      {users.map((account) => (
+        <li key={account.pesel}>
+          <button type="button" class="plain" onClick={() => onChoice(account)}>
             <span>
-              {name} {surname}
-              {closed && <span class="muted"> · {texts.closedAccount}</span>}
-              {blocked && <span class="muted"> · {texts.blockedAccount}</span>}
-              {damaged && <span class="muted"> · {texts.damagedAccount}</span>}
+              {account.name} {account.surname}
+              {account.closed && <span class="muted"> · {texts.closedAccount}</span>}
+              {account.blocked && <span class="muted"> · {texts.blockedAccount}</span>}
+              {account.damaged && <span class="muted"> · {texts.damagedAccount}</span>}
             </span>
-            <span class="figures">{groupedPesel(pesel)}</span>
+            <span class="figures">{groupedPesel(account.pesel)}</span>
           </button>
         </li>
       ))}

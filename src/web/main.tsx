@@ -1,12 +1,10 @@
 import { Button, Part } from "./elements.tsx";
 // Before every schema.
 import "./jitless.ts";
-import "./styles/variables.css";
 import "./styles/elements.css";
 import "./styles/counter.css";
 import "./styles/statement.css";
 import "./styles/operator.css";
-import "./styles/devices.css";
 import "./styles/print.css";
 import { render } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
@@ -52,13 +50,12 @@ function useWork() {
     const tokens = new TokenStore(sessionStorage);
     const session = new StateMachine(sessionOf(tokens), stepSession);
     const api = new Api(tokens.token, (hadToken) => session.tell({ is: "unauthorized", hadToken }));
-    const reads = new Reads();
+    const reads = new Reads(api);
     const desk = new Desk(api, reads, sessionStorage);
     return { tokens, api, reads, session, desk, batch: new BatchJob(() => reads.stale(...accountsOfAll)) };
   }, []);
-  useWatched((onChange) => session.watch(onChange), []);
-  useWatched((onChange) => desk.watch(onChange), []);
-  const audit = useAudit(api, reads);
+  useWatched(session, desk, reads, batch);
+  const audit = useAudit(api);
   const [served, setServed] = useState<Served>({ pesel: undefined, isOpening: false });
   useEffect(() => {
     const ask = (event: Event) => {
@@ -162,12 +159,8 @@ function Page() {
   const { api, reads, desk, session, audit, batch, served, setServed } = work;
   const { lock, ...ways } = useLock(work);
   const isOpen = session.state.stage === "open";
-  const caller = useRead<TokenJson>(reads, isOpen ? "api/token" : undefined, (signal) =>
-    api.get("api/token", signal),
-  );
-  const rates = useRead<RatesJson>(reads, caller.value && "api/rates", (signal) =>
-    api.get("api/rates", signal),
-  );
+  const caller = useRead<TokenJson>(reads, isOpen ? "api/token" : undefined);
+  const rates = useRead<RatesJson>(reads, caller.value && "api/rates");
   const isUnsettled = desk.out.length > 0;
   if (!isOpen) {
     const { isNotSent } = desk;

@@ -2,7 +2,7 @@
  * Prints one part of the page, once it is drawn. styles/print.css knows which by the document's `data-print`.
  * @returns what calls it off, as long as it is not on its way to the printer
  */
-export function printOnly(part: "receipt" | "statement" | "till", onPrinted: () => void): () => void {
+export function printOnly(part: "receipt" | "statement" | "till"): () => void {
   const { dataset } = document.documentElement;
   dataset.print = part;
   const end = () => delete dataset.print;
@@ -12,7 +12,6 @@ export function printOnly(part: "receipt" | "statement" | "till", onPrinted: () 
       frame = 0;
       addEventListener("afterprint", end, { once: true });
       print();
-      onPrinted();
     });
   });
   return () => {

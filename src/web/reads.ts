@@ -1,5 +1,6 @@
 import { isOfRequest } from "../core/errors.ts";
-import { ProblemAnswer } from "./answers.ts";
+import { NoAnswer, ProblemAnswer, type Server } from "./answers.ts";
+import { Watched } from "./state-machine.ts";
 
 /** The state of one read. */
 export interface Read<T> {
@@ -12,129 +13,119 @@ export interface Read<T> {
   readonly time: Date | undefined;
 }
 
-export type Load<T> = (signal: AbortSignal) => Promise<T>;
-
 interface CachedRead {
   read: Read<unknown>;
-  readonly load: Load<unknown>;
-  readonly watchers: Set<() => void>;
-  /** When the newest attempt began, as `begin` counts. */
-  begun: number;
-  /** The attempt under way. An answer to an earlier one is dropped. */
-  attempt: AbortController | undefined;
+  users: number;
+  /** The newest attempt. The answer to an earlier one is dropped. */
+  attempt: AbortController;
+  /** Resolves when that attempt has ended, however it did. */
+  ended: Promise<void>;
 }
 
-/** How the keys begin of what other tills change. */
+/** How the URLs begin of what other tills change. */
 export const accountsOfAll = ["api/user/", "api/receipts/", "api/position"] as const;
 const others = ["api/rates", "health/ready", ...accountsOfAll];
 
-const unread: Read<never> = { value: undefined, failure: undefined, isLoading: true, time: undefined };
+/** A read that nothing is asked for. */
+export const unasked: Read<never> = {
+  value: undefined,
+  failure: undefined,
+  isLoading: false,
+  time: undefined,
+};
 
 /**
- * A cache of reads, the only way in which the page reads. The key of a read says all that is asked for, and it is shown
- * by that key: an answer to another question cannot be shown. Equal reads are shared. A read that nobody watches
- * any more is aborted and forgotten.
+ * A cache of what the page shows of the server, by URL: an answer to another question cannot be shown. Equal reads are
+ * shared. A read that nobody uses any more is aborted and forgotten.
  */
-export class Reads {
+export class Reads extends Watched {
+  readonly #server: Pick<Server, "get">;
   readonly #entries = new Map<string, CachedRead>();
-  #begun = 0;
 
-  get<T>(key: string): Read<T> {
-    return (this.#entries.get(key)?.read ?? unread) as Read<T>;
+  constructor(server: Pick<Server, "get">) {
+    super();
+    this.#server = server;
+  }
+
+  get<T>(url: string): Read<T> {
+    return (this.#entries.get(url)?.read ?? { ...unasked, isLoading: true }) as Read<T>;
   }
 
   /**
-   * Reads what `key` stands for, and tells of each change.
-   * @returns what ends it
+   * Reads a URL, and keeps its answer for those who use it.
+   * @returns what ends the use
    */
-  watch<T>(key: string, load: Load<T>, onChange: () => void): () => void {
-    let entry = this.#entries.get(key);
-    if (entry === undefined) {
-      entry = { read: unread, load, watchers: new Set(), begun: 0, attempt: undefined };
-      this.#entries.set(key, entry);
-      this.#start(entry);
-    }
-    const { watchers } = entry;
-    watchers.add(onChange);
+  use(url: string): () => void {
+    const entry = this.#entries.get(url) ?? this.#begin(url);
+    entry.users += 1;
     return () => {
-      watchers.delete(onChange);
-      if (watchers.size > 0) return;
-      entry.attempt?.abort();
-      entry.attempt = undefined;
-      this.#entries.delete(key);
+      entry.users -= 1;
+      if (entry.users > 0) return;
+      entry.attempt.abort();
+      this.#entries.delete(url);
     };
   }
 
-  /** Reads again what is watched and has a key that begins so. */
+  /** Reads again what is in use and has a URL that begins so. */
   stale(...beginnings: readonly string[]): void {
-    for (const [key, entry] of this.#entries) {
-      if (beginnings.some((beginning) => key.startsWith(beginning))) this.#start(entry);
+    for (const [url, entry] of this.#entries) {
+      if (beginnings.some((beginning) => url.startsWith(beginning))) this.#start(url, entry);
     }
   }
 
-  /**
-   * Reads again what others may have changed meanwhile, and what failed. What has a key beside the server's paths was
-   * asked for once, by a click: it does not start again by itself.
-   */
+  /** Reads again what others may have changed meanwhile, and what failed. */
   refresh(): void {
     this.stale(...others);
-    for (const [key, entry] of this.#entries) {
-      const isPath = key.startsWith("api/") || key === "health/ready";
-      if (isPath && entry.read.failure !== undefined && !entry.read.isLoading) this.#start(entry);
+    for (const [url, { read }] of this.#entries) {
+      if (read.failure !== undefined && !read.isLoading) this.stale(url);
     }
   }
 
-  /** Marks that something is asked for elsewhere now, for `put`. */
-  begin(): number {
-    this.#begun += 1;
-    return this.#begun;
+  /** Reads a URL again, and gives the newest answer to whoever asks and to those who use it. */
+  async fresh<T>(url: string): Promise<T> {
+    const entry = this.#entries.get(url);
+    if (entry === undefined) return this.#server.get<T>(url);
+    let ended: Promise<void> | undefined;
+    for (this.#start(url, entry); ended !== entry.ended; ) {
+      ended = entry.ended;
+      await ended;
+    }
+    const { value, failure } = entry.read;
+    if (failure !== undefined || value === undefined) throw failure ?? new NoAnswer();
+    return value as T;
   }
 
-  /**
-   * Takes what the server said elsewhere, unless it has been read later than that was asked for.
-   * @param begun of `begin`, from just before it was asked for
-   * @returns whether it is watched and has changed
-   */
-  put<T>(key: string, value: T, begun: number): boolean {
-    const entry = this.#entries.get(key);
-    if (entry === undefined || entry.begun > begun) return false;
-    entry.begun = begun;
-    entry.attempt?.abort();
-    entry.attempt = undefined;
-    const before = entry.read.value;
-    this.#answered(entry, value);
-    return entry.read.value !== before;
+  #begin(url: string): CachedRead {
+    const entry = { read: unasked, users: 0, attempt: new AbortController(), ended: Promise.resolve() };
+    this.#entries.set(url, entry);
+    this.#start(url, entry);
+    return entry;
   }
 
-  #start(entry: CachedRead): void {
-    entry.attempt?.abort();
-    const attempt = new AbortController();
-    entry.attempt = attempt;
-    entry.begun = this.begin();
+  #start(url: string, entry: CachedRead): void {
+    entry.attempt.abort();
+    entry.attempt = new AbortController();
+    entry.ended = this.#attempt(url, entry, entry.attempt.signal);
     this.#set(entry, { ...entry.read, isLoading: true });
-    const isAskedFor = () => entry.attempt === attempt;
-    entry.load(attempt.signal).then(
-      (value) => isAskedFor() && this.#answered(entry, value),
-      (failure: unknown) => isAskedFor() && this.#failed(entry, failure),
-    );
   }
 
-  #answered(entry: CachedRead, value: unknown): void {
-    const { read } = entry;
-    // An equal value stays the same object, so that nothing is rendered or read again for it.
-    const isSame = JSON.stringify(value) === JSON.stringify(read.value);
-    const kept = isSame && read.value !== undefined ? read.value : value;
-    this.#set(entry, { value: kept, failure: undefined, isLoading: false, time: new Date() });
-  }
-
-  #failed(entry: CachedRead, failure: unknown): void {
-    const { value, time } = entry.read;
-    const isGone = failure instanceof ProblemAnswer && isOfRequest(failure.problem.code);
-    this.#set(entry, { value: isGone ? undefined : value, failure, isLoading: false, time });
+  async #attempt(url: string, entry: CachedRead, signal: AbortSignal): Promise<void> {
+    const { value: before, time } = entry.read;
+    try {
+      const value = await this.#server.get<unknown>(url, signal);
+      if (signal.aborted) return;
+      // An equal value stays the same object, so that nothing is rendered or read again for it.
+      const isSame = JSON.stringify(value) === JSON.stringify(before);
+      this.#set(entry, { ...unasked, value: isSame ? before : value, time: new Date() });
+    } catch (failure) {
+      if (signal.aborted) return;
+      const isGone = failure instanceof ProblemAnswer && isOfRequest(failure.problem.code);
+      this.#set(entry, { ...unasked, value: isGone ? undefined : before, failure, time });
+    }
   }
 
   #set(entry: CachedRead, read: Read<unknown>): void {
     entry.read = read;
-    for (const tell of [...entry.watchers]) tell();
+    this.changed();
   }
 }

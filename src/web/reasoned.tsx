@@ -31,7 +31,7 @@ function Form({ pesel, kind, order }: ReasonedProps & { readonly order: Order | 
   return (
     <form
       ref={form}
-      class="ask"
+      class="reasoned"
       noValidate
       onSubmit={() => {
         if (order !== undefined) void desk.confirm(pesel, order.key);

@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { EntryJson } from "../wire/entries.ts";
 import { movedBy, noteOf } from "../wire/statement-csv.ts";
 import { useApp, useMay } from "./app.ts";
@@ -21,8 +21,6 @@ export function Receipt({ entry, onClose }: ReceiptProps) {
   const region = useRef<HTMLElement>(null);
   useFocusReturn();
   useLayoutEffect(() => takeFocus(region.current), [entry.id]);
-  const [isPrinting, setPrinting] = useState(false);
-  useEffect(() => (isPrinting ? printOnly("receipt", () => setPrinting(false)) : undefined), [isPrinting]);
   const moved = movedBy(entry);
   const exchange = entry.kind === "exchange" ? entry : undefined;
   const note = noteOf(entry);
@@ -58,7 +56,7 @@ export function Receipt({ entry, onClose }: ReceiptProps) {
       <Facts class="figures" of={facts} />
       <Signatures />
       <div class="actions">
-        <Button label={texts.print} onClick={() => setPrinting(true)} />
+        <Button label={texts.print} onClick={() => printOnly("receipt")} />
         {mayProve && (
           <Download
             label={texts.saveProof}

@@ -5,7 +5,7 @@ import type { EntryJson, StatementJson } from "../wire/entries.ts";
 import type { MoneyJson } from "../wire/fields.ts";
 import { movedBy, noteOf } from "../wire/statement-csv.ts";
 import { urlOf } from "./answers.ts";
-import { useApp, useCustomer, useGet, useMay, useRead } from "./app.ts";
+import { useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
 import { orderOut } from "./customer.ts";
 import { accountUrl } from "./desk.ts";
 import { Download } from "./download.tsx";
@@ -19,11 +19,6 @@ import { saveFile } from "./save.ts";
 import { type StatementPeriod, statementCsv, wholeStatement } from "./statement-csv.ts";
 import type { Texts } from "./texts.ts";
 
-interface Wanted {
-  readonly use: "print" | "csv" | "printed";
-  readonly nth: number;
-}
-
 export const pageSize = 100;
 
 /**
@@ -31,40 +26,24 @@ export const pageSize = 100;
  * typed: what stands above the entries, on the screen and on paper, is theirs.
  */
 export function Statement({ account }: { readonly account: AccountJson }) {
-  const { api, reads, texts, language } = useApp();
+  const { api, texts, language } = useApp();
   const { pesel } = account;
   const path = `${accountUrl(pesel)}/history`;
   const actions = useEntryActions(pesel);
   const [period, setPeriod] = useState<StatementPeriod>({ from: "", to: "" });
-  /** The use of all entries of the period. Each click counts up, and they are read anew for it. */
-  const [wanted, setWanted] = useState<Wanted>();
   const first = useGet<StatementJson>(path, { limit: pageSize, ...period });
-  const whole = useRead(
-    reads,
-    wanted && `all of ${pesel} from ${period.from} to ${period.to} ${wanted.nth}`,
-    (signal) => wholeStatement(api, path, period, signal),
-  );
-  useEffect(() => setWanted(undefined), [account]);
-  const want = (use: Wanted["use"]) => setWanted((before) => ({ use, nth: (before?.nth ?? 0) + 1 }));
-  const entries = whole.value?.entries;
-  useEffect(() => {
-    if (entries === undefined || wanted === undefined || wanted.use === "printed") return undefined;
-    if (wanted.use === "print") {
-      return printOnly("statement", () => setWanted({ ...wanted, use: "printed" }));
-    }
+  /** All entries of the period, read anew for each click. They go when the account has changed. */
+  const question = JSON.stringify([account, period]);
+  const printed = useTask<StatementJson>(question);
+  const saved = useTask<StatementJson>(question);
+  const gather = (signal: AbortSignal) => wholeStatement(api, path, period, signal);
+  const save = ({ entries }: StatementJson) => {
     const name = texts.statementFile(`${account.name} ${account.surname}`, "csv");
     saveFile(name, "text/csv", statementCsv(entries, language));
-    setWanted(undefined);
-    return undefined;
-  }, [entries, wanted]);
-  const choose = (next: StatementPeriod) => {
-    setPeriod(next);
-    setWanted(undefined);
   };
-
-  const shown = whole.value ?? first.value;
+  useEffect(() => (printed.value === undefined ? undefined : printOnly("statement")), [printed.value]);
+  const shown = printed.value ?? first.value;
   const isPeriod = period.from !== "" || period.to !== "";
-  const isGathering = wanted !== undefined && whole.isLoading;
   return (
     <section class="card statement" data-key="statement" tabIndex={-1}>
       <Letterhead />
@@ -77,19 +56,19 @@ export function Statement({ account }: { readonly account: AccountJson }) {
           label={texts.since}
           value={period.from}
           max={period.to}
-          onValue={(from) => choose({ ...period, from })}
+          onValue={(from) => setPeriod({ ...period, from })}
         />
         <DateField
           label={texts.until}
           value={period.to}
           min={period.from}
-          onValue={(to) => choose({ ...period, to })}
+          onValue={(to) => setPeriod({ ...period, to })}
         />
-        <Button label={texts.csv} aria-busy={isGathering} onClick={() => want("csv")} />
+        <Button label={texts.csv} aria-busy={saved.isLoading} onClick={() => saved.run(gather, save)} />
         <Downloads account={account} period={period} />
-        <Button label={texts.print} aria-busy={isGathering} onClick={() => want("print")} />
+        <Button label={texts.print} aria-busy={printed.isLoading} onClick={() => printed.run(gather)} />
       </div>
-      <Unread read={wanted !== undefined && whole.failure !== undefined ? whole : first} />
+      <Unread read={[printed, saved].find(({ failure }) => failure !== undefined) ?? first} />
       <Reasoned key={pesel} pesel={pesel} kind="reversal" />
       {isPeriod && shown !== undefined && <PeriodEnds period={period} ends={shown} />}
 

@@ -34,19 +34,10 @@ const texts = {
   bidHint: text("the bank buys at", "po tyle bank kupuje"),
   askHint: text("the bank sells at", "po tyle bank sprzedaje"),
   table: text("Table", "Tabela"),
-  tableOf: text(
-    (table: string, date: string) => `Table ${table} of ${date}`,
-    (table, date) => `Tabela ${table} z ${date}`,
-  ),
+  tableOf: text("Table {} of {}", "Tabela {} z {}"),
   ...ratesTexts,
-  ratesHistory: text(
-    (code: string) => `History of ${code}`,
-    (code) => `Historia kursu ${code}`,
-  ),
-  extremes: text(
-    (bid: string, ask: string) => `Lowest bid ${bid} · highest ask ${ask}`,
-    (bid, ask) => `Najniższy kurs kupna ${bid} · najwyższy kurs sprzedaży ${ask}`,
-  ),
+  ratesHistory: text("History of {}", "Historia kursu {}"),
+  extremes: text("Lowest bid {} · highest ask {}", "Najniższy kurs kupna {} · najwyższy kurs sprzedaży {}"),
 
   search: text("Search", "Szukaj"),
   searchHint: text("PESEL or name", "PESEL lub nazwisko"),
@@ -79,10 +70,7 @@ const texts = {
 
   balances: text("Balances", "Salda"),
   balance: text("Balance", "Saldo"),
-  balanceIn: text(
-    (symbol: string) => `Balance ${symbol}`,
-    (symbol) => `Saldo ${symbol}`,
-  ),
+  balanceIn: text("Balance {}", "Saldo {}"),
   inPln: text("In PLN at bid", "W PLN po kursie kupna"),
   total: text("Together", "Razem"),
 
@@ -96,10 +84,7 @@ const texts = {
   confirm: text("Confirm", "Potwierdź"),
   paid: text("You pay", "Płacisz"),
   received: text("You receive", "Otrzymujesz"),
-  rateIs: text(
-    (rate: string) => `Rate ${rate}`,
-    (rate) => `Kurs ${rate}`,
-  ),
+  rateIs: text("Rate {}", "Kurs {}"),
   quoteHint: text("Type how much, and the price is shown here.", "Wpisz kwotę, a tutaj pojawi się cena."),
   rateMoved: text(
     "The rate has moved. Look at the new price, and confirm it or cancel.",
@@ -122,18 +107,12 @@ const texts = {
     "Nie wiadomo jeszcze, czy jedno ze zleceń wykonano. Strona je pamięta i pokaże, gdy tylko ruszy dalej.",
   ),
   notSettled: text(
-    (what: string) => `It is not known yet whether this was done: ${what}`,
-    (what) => `Nie wiadomo jeszcze, czy to wykonano: ${what}`,
+    "It is not known yet whether this was done: {}",
+    "Nie wiadomo jeszcze, czy to wykonano: {}",
   ),
-  goesOn: text(
-    (what: string) => `Goes on meanwhile: ${what}`,
-    (what) => `Trwa: ${what}`,
-  ),
+  goesOn: text("Goes on meanwhile: {}", "Trwa: {}"),
   show: text("Show", "Pokaż"),
-  asOf: text(
-    (time: string) => `This is as of ${time}.`,
-    (time) => `Stan na ${time}.`,
-  ),
+  asOf: text("This is as of {}.", "Stan na {}."),
   lookUp: text("See whether it was done", "Sprawdź, czy wykonano"),
   notSoFar: text(
     "It has not been done so far. It may still be on its way: wait and look again.",
@@ -151,14 +130,8 @@ const texts = {
     "Zlecenie porzucono i może się jeszcze wykonać. Przed następnym obejrzyj wyciąg.",
   ),
   notEnough: text("There is not enough on the account for this.", "Na rachunku jest za mało środków."),
-  onlyHeld: text(
-    (money: string) => `The account has only ${money}.`,
-    (money) => `Na rachunku jest tylko ${money}.`,
-  ),
-  allOfIt: text(
-    (money: string) => `All of it: ${money}`,
-    (money) => `Wszystko: ${money}`,
-  ),
+  onlyHeld: text("The account has only {}.", "Na rachunku jest tylko {}."),
+  allOfIt: text("All of it: {}", "Wszystko: {}"),
 
   receipt: text("Receipt", "Pokwitowanie"),
   number: text("Number", "Numer"),
@@ -169,22 +142,13 @@ const texts = {
   gained: text("Received", "Otrzymano"),
   noted: text("Note", "Uwaga"),
   balancesAfter: text("Balances after it", "Salda po operacji"),
-  receiptOf: text(
-    (time: string) => `Receipt of ${time}`,
-    (time) => `Pokwitowanie z ${time}`,
-  ),
-  reverseOf: text(
-    (time: string) => `Reverse ${time}`,
-    (time) => `Cofnij operację z ${time}`,
-  ),
+  receiptOf: text("Receipt of {}", "Pokwitowanie z {}"),
+  reverseOf: text("Reverse {}", "Cofnij operację z {}"),
   entryOf: text(
     (sequence: string, id: string) => `${id} (entry ${sequence} of the account)`,
     (sequence, id) => `${id} (operacja ${sequence} na rachunku)`,
   ),
-  taxNumber: text(
-    (number: string) => `Tax number ${number}`,
-    (number) => `NIP ${number}`,
-  ),
+  taxNumber: text("Tax number {}", "NIP {}"),
   signedByHolder: text("Customer's signature", "Podpis klienta"),
   signedByOffice: text("For the office", "Za kantor"),
 
@@ -212,10 +176,7 @@ const texts = {
   csv: text("Save as CSV", "Zapisz jako CSV"),
   noEntries: text("No entries in this period.", "W tym okresie nie było operacji."),
   camt: text("Save as camt.053", "Zapisz jako camt.053"),
-  statementFile: text(
-    (holder: string, ending: "csv" | "xml") => `statement ${holder}.${ending}`,
-    (holder, ending) => `wyciąg ${holder}.${ending}`,
-  ),
+  statementFile: text("statement {}.{}", "wyciąg {}.{}"),
 
   customers: text("Customers hold", "Klienci mają"),
   house: text("The house", "Kantor"),
@@ -237,16 +198,12 @@ const texts = {
   enter: text("Enter", "Wejdź"),
   tokenWrong: text("The server does not take this token.", "Serwer nie przyjmuje tego tokenu."),
   tokenExpires: text(
-    (time: string) =>
-      `Your token expires on ${time}. Ask whoever runs the server for another one before that.`,
-    (time) => `Twój token wygasa ${time}. Poproś wcześniej o nowy tego, kto prowadzi serwer.`,
+    "Your token expires on {}. Ask whoever runs the server for another one before that.",
+    "Twój token wygasa {}. Poproś wcześniej o nowy tego, kto prowadzi serwer.",
   ),
   pin: text("PIN", "PIN"),
   newPin: text("PIN to unlock with, if you want one", "PIN do odblokowania, jeśli chcesz go mieć"),
-  pinShort: text(
-    (least: number) => `A PIN has at least ${least} characters.`,
-    (least) => `PIN ma co najmniej ${least} znaki.`,
-  ),
+  pinShort: text("A PIN has at least {} characters.", "PIN ma co najmniej {} znaki."),
   pinHint: text(
     "Type the PIN that you chose when you entered the token.",
     "Wpisz PIN wybrany przy podaniu tokenu.",
@@ -329,9 +286,8 @@ const texts = {
     },
   ),
   wouldOpen: text(
-    (holder: string, pesel: string, money: string) =>
-      `Opens an account for ${holder}, PESEL ${pesel}, with ${money}.`,
-    (holder, pesel, money) => `Otwiera rachunek: ${holder}, PESEL ${pesel}, saldo początkowe ${money}.`,
+    "Opens an account for {}, PESEL {}, with {}.",
+    "Otwiera rachunek: {}, PESEL {}, saldo początkowe {}.",
   ),
   nameMissing: text("Type the first name and the surname.", "Wpisz imię i nazwisko."),
   reverses: text("Reverses", "Cofa operację"),

@@ -166,7 +166,9 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
           </div>
           <div>
             <dt>{texts.received}</dt>
-            <dd class="figures strong">{sumOf(quote?.bought)}</dd>
+            <dd class="figures">
+              <strong>{sumOf(quote?.bought)}</strong>
+            </dd>
           </div>
         </dl>
         <p class="muted figures">

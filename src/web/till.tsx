@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { TillJson } from "../wire/ledger.ts";
 import { useApp, useCodes, useGet, useMay } from "./app.ts";
 import { Button, Columns, Facts, Unread } from "./elements.tsx";
@@ -31,8 +31,6 @@ export function Till() {
   const [date, setDate] = useState(today);
   const [by, setBy] = useState(caller.name ?? "");
   const read = useGet<TillJson>("api/till", { date, by });
-  const [isPrinting, setPrinting] = useState(false);
-  useEffect(() => (isPrinting ? printOnly("till", () => setPrinting(false)) : undefined), [isPrinting]);
   const { value, isLoading } = read;
   const whose = value?.by ?? texts.nobody;
   return (
@@ -58,7 +56,7 @@ export function Till() {
             </label>
           )}
           <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.stale("api/till")} />
-          <Button label={texts.print} disabled={value === undefined} onClick={() => setPrinting(true)} />
+          <Button label={texts.print} disabled={value === undefined} onClick={() => printOnly("till")} />
         </div>
         <Unread read={read} />
         {read.time !== undefined && <p role="status">{texts.readAt(format.time(read.time.toISOString()))}</p>}

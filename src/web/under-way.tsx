@@ -1,5 +1,5 @@
 import { housePlaceOf } from "../core/house.ts";
-import { useApp, useWatched } from "./app.ts";
+import { useApp } from "./app.ts";
 import type { Served } from "./counter.tsx";
 import type { Order } from "./customer.ts";
 import { digitsOf } from "./desk.ts";
@@ -20,8 +20,6 @@ interface UnderWayProps {
 /** Banners about work under way that is not in sight. */
 export function UnderWay({ view, served, batch, audit, onServe, onView }: UnderWayProps) {
   const { desk, texts, format } = useApp();
-  useWatched((onChange) => desk.watch(onChange), [desk]);
-  useWatched((onChange) => batch.watch(onChange), [batch]);
   const isInSight = ({ kind, pesel }: Order) => {
     if (housePlaceOf(pesel) !== undefined) return view === "position";
     if (view !== "counter") return false;

@@ -9,6 +9,7 @@ import { adult } from "../support/fixture.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
 import {
   ask,
+  balancesAre,
   balancesOn,
   drawn,
   entriesOn,
@@ -122,19 +123,14 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
       await parts(tab).confirm.click();
       await entriesOn(tab, count);
     };
-    const usdOf = (usd: string) =>
-      eventually(
-        () => balancesOn(other),
-        ({ USD }) => USD === usd,
-      );
     await exchange(page, 2);
     assert.deepEqual(await balancesOn(other), { PLN: "1,000.00" });
     await other.evaluate(`dispatchEvent(new Event("focus"))`);
-    await usdOf("10.00");
+    await balancesAre(other, { USD: "10.00" });
     await entriesOn(other, 2);
     await exchange(page, 3);
     await find(other, pesel, name);
-    await usdOf("20.00");
+    await balancesAre(other, { USD: "20.00" });
     await exchange(page, 4);
     await ask(other, { from: "USD", to: "PLN", side: "Sell", amount: "30" });
     assert.match((await other.locator(".asked").innerText()).replace(/\s+/g, " "), /30\.00 → 0\.00 USD/);
@@ -143,11 +139,8 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await entriesOn(other, 5);
     await page.evaluate(`dispatchEvent(new Event("focus"))`);
     await entriesOn(page, 5);
-    const balances = JSON.stringify(await balancesOn(other));
-    await eventually(
-      () => balancesOn(page),
-      (now) => JSON.stringify(now) === balances,
-    );
+    await balancesAre(other, { USD: "0.00" });
+    await balancesAre(page, await balancesOn(other));
   });
 
   test("An order of unknown outcome keeps its key in another view, with another customer and under the lock", async (t) => {
@@ -179,7 +172,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await page.getByRole("heading", { name: "Iga Klucz" }).waitFor();
     await confirm.click();
     await entriesOn(page, 2);
-    assert.equal((await balancesOn(page)).USD, "10.00");
+    await balancesAre(page, { USD: "10.00" });
     const keys = changes().map((request) => request.headers()["idempotency-key"]);
     assert.deepEqual([keys.length, new Set(keys).size], [3, 2]);
     assert.equal(await told.count(), 0);
@@ -391,10 +384,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await entriesOn(page, 1);
     await release();
     await entriesOn(page, 2);
-    await eventually(
-      () => balancesOn(page),
-      ({ PLN }) => PLN === "1,005.00",
-    );
+    await balancesAre(page, { PLN: "1,005.00" });
   });
 
   test("The chart's legend follows the pointer under a browser's translation, too", async (t) => {
@@ -454,7 +444,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
       [1, "10", "20"],
     ] as const) {
       await page.getByRole("button", { name: "Reverse" }).nth(nth).click();
-      const question = page.locator(".ask");
+      const question = page.locator(".reasoned");
       await question.getByText(`−${amount}.00`).waitFor();
       const text = (await question.innerText()).replace(/\s+/g, " ");
       assert.match(text, /Bo Para/);
@@ -542,8 +532,8 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     }
     await entriesOn(page, 4);
     await page.evaluate(translate);
-    const { PLN, ...foreign } = await balancesOn(page);
-    assert.deepEqual(foreign, { EUR: "20.00", JPY: "300", USD: "10.00" });
+    await balancesAre(page, { EUR: "20.00", JPY: "300", USD: "10.00" });
+    const { PLN } = await balancesOn(page);
     const answer = (await (await fetch(`${server.url}/api/user/${pesel}`)).json()) as {
       currencies: { symbol: string; amount: number }[];
     };

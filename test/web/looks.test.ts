@@ -10,7 +10,7 @@ import type { Page } from "playwright-core";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
-import { ask, balancesOn, entriesOn, find, openAccount, parts } from "./teller.ts";
+import { ask, balancesAre, entriesOn, find, openAccount, parts } from "./teller.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const anna = "80010112340";
@@ -168,7 +168,7 @@ describe("the page", { skip: noBrowser }, () => {
     await setTimeout(1000);
     await form.confirm.tap();
     await form.receipt.waitFor();
-    assert.equal((await balancesOn(page)).USD, "100.00");
+    await balancesAre(page, { USD: "100.00" });
     assert.deepEqual(await page.evaluate(sticksOut), []);
   });
 

@@ -10,65 +10,66 @@ import { encodeProblem } from "../../src/wire/problem.ts";
 const told = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("what the page reads", () => {
-  test("An answer is shown under the key that was asked for, and is the newest, however late answers come", async () => {
+  test("An answer is shown under the URL that was asked for, and is the newest, however late answers come", async () => {
     const deed = fc.record({
-      does: fc.constantFrom("watch", "leave", "stale", "put", "ask", "answer"),
-      key: fc.constantFrom("a", "b", "ab"),
+      does: fc.constantFrom("use", "leave", "stale", "ask", "answer"),
+      url: fc.constantFrom("a", "b", "ab"),
     });
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.array(deed, { maxLength: 40 }), async (scheduler, deeds) => {
-        const reads = new Reads();
-        /** The server's version of each key, which grows with each change. */
+        /** The server's version of each URL, which grows with each change. */
         const server = new Map([
           ["a", 0],
           ["b", 0],
           ["ab", 0],
         ]);
-        /** The version shown last under each key. */
+        const get = async <T>(url: string) => {
+          // The server reads now, and the answer is on its way for any time.
+          const version = server.get(url);
+          await scheduler.schedule(Promise.resolve());
+          return { url, version } as T;
+        };
+        const reads = new Reads({ get });
+        /** The version shown last under each URL. */
         const shown = new Map<string, number>();
-        const watched = new Map<string, () => void>();
-        for (const { does, key } of deeds) {
-          const load = async () => {
-            // The server reads now, and the answer is on its way for any time.
-            const version = server.get(key);
-            await scheduler.schedule(Promise.resolve());
-            return { key, version };
-          };
-          if (does === "watch" && !watched.has(key))
-            watched.set(
-              key,
-              reads.watch(key, load, () => {}),
-            );
+        const used = new Map<string, () => void>();
+        for (const { does, url } of deeds) {
+          if (does === "use" && !used.has(url)) used.set(url, reads.use(url));
           if (does === "leave") {
-            watched.get(key)?.();
-            watched.delete(key);
-            shown.delete(key);
+            used.get(url)?.();
+            used.delete(url);
+            shown.delete(url);
           }
-          if (does === "stale" || does === "put") server.set(key, (server.get(key) ?? 0) + 1);
-          if (does === "stale") reads.stale(key);
-          if (does === "put" || does === "ask") {
-            const begun = reads.begin();
-            void load().then((value) => reads.put(key, value, begun));
+          if (does === "stale") {
+            server.set(url, (server.get(url) ?? 0) + 1);
+            reads.stale(url);
           }
-          // A change makes its key stale.
-          if (does === "put") reads.stale(key);
+          // It is answered at least as of now, unless nobody uses it any more.
+          const now = server.get(url) ?? 0;
+          if (does === "ask") {
+            const end = used.get(url);
+            void reads.fresh<{ version: number }>(url).then(
+              ({ version }) => assert.ok(version >= now || used.get(url) !== end),
+              () => assert.notEqual(used.get(url), end),
+            );
+          }
           if (does === "answer" && scheduler.count() > 0) await scheduler.waitOne();
           await told();
           for (const [name] of server) {
-            const { value } = reads.get<{ key: string; version: number }>(name);
+            const { value } = reads.get<{ url: string; version: number }>(name);
             if (value !== undefined) {
               assert.ok(value.version >= (shown.get(name) ?? 0), "what was older was shown again");
               shown.set(name, value.version);
             }
-            assert.ok(value === undefined || value.key === name, "an answer to another question");
-            assert.ok(watched.has(name) || value === undefined, "kept for nobody");
+            assert.ok(value === undefined || value.url === name, "an answer to another question");
+            assert.ok(used.has(name) || value === undefined, "kept for nobody");
           }
         }
         await scheduler.waitAll();
         await told();
-        for (const name of watched.keys()) {
+        for (const name of used.keys()) {
           const { value, isLoading } = reads.get(name);
-          assert.deepEqual(value, { key: name, version: server.get(name) });
+          assert.deepEqual(value, { url: name, version: server.get(name) });
           assert.equal(isLoading, false);
         }
       }),
@@ -77,13 +78,14 @@ describe("what the page reads", () => {
   });
 
   test("A read is asked for once by many parts, and aborted when the last of them leaves", async () => {
-    const reads = new Reads();
-    const signals: AbortSignal[] = [];
-    const load = (signal: AbortSignal) => {
-      signals.push(signal);
-      return new Promise<never>(() => {});
-    };
-    const leave = [reads.watch("a", load, () => {}), reads.watch("a", load, () => {})];
+    const signals: (AbortSignal | undefined)[] = [];
+    const reads = new Reads({
+      get: (_url, signal) => {
+        signals.push(signal);
+        return new Promise<never>(() => {});
+      },
+    });
+    const leave = [reads.use("a"), reads.use("a")];
     assert.equal(signals.length, 1);
     leave[0]?.();
     assert.equal(signals[0]?.aborted, false);
@@ -91,41 +93,32 @@ describe("what the page reads", () => {
     assert.equal(signals[0]?.aborted, true);
   });
 
-  test("A read is repeated on focus if others change its answer, and nothing that a click had asked for once starts again", async () => {
-    const reads = new Reads();
+  test("A read is repeated on focus if others change its answer, or if it failed", async () => {
     const loads = new Map<string, number>();
-    const changing = [
-      "api/rates",
-      "api/user/1",
-      "api/user/1/history?limit=100",
-      "api/receipts/1",
-      "api/position",
-    ];
-    const once = ["all of 1 from to 1", "search 1 api/users?name=kow", "audit 1"];
-    for (const key of [...changing, ...once]) {
-      const load = async () => {
-        loads.set(key, (loads.get(key) ?? 0) + 1);
-        if (once.includes(key)) throw new NoAnswer();
-      };
-      reads.watch(key, load, () => {});
-    }
+    const get = async <T>(url: string) => {
+      loads.set(url, (loads.get(url) ?? 0) + 1);
+      if (url === "api/quote") throw new NoAnswer();
+      return url as T;
+    };
+    const reads = new Reads({ get });
+    const again = ["api/rates", "api/user/1", "api/user/1/history?limit=100", "api/receipts/1", "api/quote"];
+    for (const url of [...again, "api/till"]) reads.use(url);
     await told();
     reads.refresh();
     await told();
-    const count = (keys: readonly string[]) => keys.map((key) => loads.get(key));
-    assert.deepEqual([count(changing), count(once)], [changing.map(() => 2), once.map(() => 1)]);
+    assert.deepEqual([...loads], [...again.map((url) => [url, 2]), ["api/till", 1]]);
   });
 
   test("An answer stays with its time when no other comes, and goes when the server says that it is not there", async () => {
-    const reads = new Reads();
     const gone = new ProblemAnswer(encodeProblem(new FxError("account-not-found", "None."), "1"));
     const answers: unknown[] = [7, new NoAnswer(), gone];
-    const load = async () => {
+    const get = async <T>() => {
       const answer = answers.shift();
       if (answer instanceof Error) throw answer;
-      return answer;
+      return answer as T;
     };
-    reads.watch("a", load, () => {});
+    const reads = new Reads({ get });
+    reads.use("a");
     await told();
     const first = reads.get("a");
     assert.equal(first.value, 7);

@@ -89,6 +89,14 @@ export async function balancesOn(page: Page): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(pairs));
 }
 
+/** Waits until the page shows these balances, perhaps among others. */
+export async function balancesAre(page: Page, expected: Readonly<Record<string, string>>): Promise<void> {
+  await eventually(
+    () => balancesOn(page),
+    (shown) => Object.entries(expected).every(([symbol, amount]) => shown[symbol] === amount),
+  );
+}
+
 /** Waits until something on the page is as it should be. */
 export async function eventually<T>(read: () => Promise<T>, is: (value: T) => boolean): Promise<T> {
   const deadline = Date.now() + 120_000;

@@ -71,6 +71,20 @@ describe("the page's words", () => {
     assert.equal(findingText("name", "en"), "name");
   });
 
+  test("A text has the same parts in both languages", () => {
+    const isOwn = ["notTraded", "noRates", "noNewerTable"];
+    const parts = ["<0>", "<1>", "<2>", "<3>"];
+    const used = (text: unknown) => {
+      if (typeof text !== "function") return typeof text;
+      const filled: string = text(...parts);
+      return parts.filter((part) => filled.includes(part));
+    };
+    for (const [name, text] of Object.entries(textsOf.en)) {
+      const polish: unknown = textsOf.pl[name as keyof typeof textsOf.pl];
+      if (!isOwn.includes(name) && text !== undefined) assert.deepEqual(used(polish), used(text), name);
+    }
+  });
+
   test("Every code of a refusal has whole Polish sentences", () => {
     for (const code of answerCodes) {
       assert.match(refusalText({ code, detail: "English." }, "pl"), /^(?!.*English)\p{Lu}.* .*\.$/su, code);

@@ -4,9 +4,9 @@ import type { AuditProgress } from "../../core/service.ts";
 import type { AuditJson, CheckpointStart } from "../../wire/audit.ts";
 import { NoAnswer } from "../answers.ts";
 import type { Api } from "../api.ts";
-import { useApp, useFailureText, useRead } from "../app.ts";
+import { useApp, useFailureText, useTask } from "../app.ts";
 import { Button, Columns, Tile } from "../elements.tsx";
-import type { Read, Reads } from "../reads.ts";
+import type { Read } from "../reads.ts";
 import { findingText } from "./finding-text.ts";
 
 const unread: AuditProgress = { accounts: 0, entries: 0, totalEntries: 0 };
@@ -23,33 +23,30 @@ export interface AuditJob {
   stop(): void;
 }
 
-export function useAudit(api: Api, reads: Reads): AuditJob {
-  const [nth, setNth] = useState(0);
-  const [isAsked, setAsked] = useState(false);
+export function useAudit(api: Api): AuditJob {
+  const task = useTask<{ readonly report: AuditJson; readonly seconds: number }>();
+  const [isStopped, setStopped] = useState(false);
   const [progress, setProgress] = useState(unread);
-  const read = useRead(reads, isAsked ? `audit ${nth}` : undefined, async (signal) => {
-    const began = performance.now();
-    let shown = began;
-    const report = await audit(api.copy(), signal, (done) => {
-      if (signal.aborted || performance.now() - shown < showEveryMs) return;
-      shown = performance.now();
-      setProgress(done);
-    });
-    return { report, seconds: (performance.now() - began) / 1000 };
-  });
   const run = () => {
-    if (read.isLoading) return;
+    if (task.isLoading) return;
+    setStopped(false);
     setProgress(unread);
-    setNth(nth + 1);
-    setAsked(true);
+    task.run(async (signal) => {
+      const began = performance.now();
+      let shown = began;
+      const report = await audit(api.copy(), signal, (done) => {
+        if (signal.aborted || performance.now() - shown < showEveryMs) return;
+        shown = performance.now();
+        setProgress(done);
+      });
+      return { report, seconds: (performance.now() - began) / 1000 };
+    });
   };
-  return {
-    progress: read.isLoading ? progress : undefined,
-    read,
-    isStopped: nth > 0 && !isAsked,
-    run,
-    stop: () => setAsked(false),
+  const stop = () => {
+    task.stop();
+    setStopped(true);
   };
+  return { progress: task.isLoading ? progress : undefined, read: task, isStopped, run, stop };
 }
 
 /** Has the whole ledger recomputed, and shows what disagrees. */
@@ -90,7 +87,7 @@ export function Audit({ job }: { readonly job: AuditJob }) {
               <Tile label={texts.took} value={format.seconds(seconds)} />
             </dl>
             <Findings report={report} />
-            <dl class="digest">
+            <dl>
               <dt class="muted">{texts.digest}</dt>
               <dd>
                 <code>{report.digest}</code>

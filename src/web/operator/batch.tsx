@@ -8,7 +8,7 @@ import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
 import { knownDigits } from "../../core/money.ts";
 import { NoAnswer } from "../answers.ts";
-import { useApp, useWatched } from "../app.ts";
+import { useApp } from "../app.ts";
 import { Button, Columns, Facts, Tile } from "../elements.tsx";
 import { refusalText } from "../refusal-text.ts";
 import { saveFile } from "../save.ts";
@@ -38,7 +38,6 @@ interface BatchProps {
 /** A file of orders, new accounts, deposits and withdrawals: tried first, then carried out. */
 export function Batch({ job }: BatchProps) {
   const { texts } = useApp();
-  useWatched((onChange) => job.watch(onChange), [job]);
   useEffect(() => {
     // A file that misses its place would be opened instead of the page.
     const keep = (event: Event) => event.preventDefault();
@@ -129,7 +128,7 @@ function Outcome({ job, file }: BatchProps & { readonly file: KeyedFile }) {
   return (
     <>
       <Facts
-        class="facts about figures"
+        class="facts figures"
         of={[
           [texts.file, name],
           [texts.holds, texts.kinds[file.format.holds] ?? file.format.holds],

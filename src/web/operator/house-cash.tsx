@@ -1,6 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { type HousePlace, houseNumber, housePlaces } from "../../core/house.ts";
-import { useApp, useWatched } from "../app.ts";
+import { useApp } from "../app.ts";
 import { Button } from "../elements.tsx";
 import { AmountField, ChoiceField, CurrencyField, Field } from "../field.tsx";
 import { type AmountFault, typedAmount } from "../format.ts";
@@ -14,7 +14,6 @@ const kinds = ["deposit", "withdrawal"] as const;
  */
 function useHouseOrders() {
   const { desk } = useApp();
-  useWatched((onChange) => desk.watch(onChange), [desk]);
   const customers = housePlaces.map((place) => desk.customer(houseNumber(place)));
   return {
     isBusy: customers.some(({ at }) => at !== undefined),

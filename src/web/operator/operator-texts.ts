@@ -29,10 +29,7 @@ export const operatorTexts = {
   withPersonalData: text("With personal data", "Z danymi osobowymi"),
   saveExport: text("Save the file", "Zapisz plik"),
   savePersonalData: text("Save all data of this person", "Zapisz wszystkie dane tej osoby"),
-  personalDataFile: text(
-    (holder: string) => `all data of ${holder}.json`,
-    (holder) => `wszystkie dane ${holder}.json`,
-  ),
+  personalDataFile: text("all data of {}.json", "wszystkie dane {}.json"),
   refresh: text("Refresh", "Odśwież"),
   saveProof: text("Save proof", "Zapisz poświadczenie"),
   proofHint: text(
@@ -45,19 +42,10 @@ export const operatorTexts = {
     "All that the house is long or short in other currencies.",
     "Wszystko, co kantor ma lub jest winien w innych walutach.",
   ),
-  longUpTo: text(
-    (amount: string) => `long ${amount}`,
-    (amount) => `długa ${amount}`,
-  ),
-  shortUpTo: text(
-    (amount: string) => `${amount} short`,
-    (amount) => `${amount} krótka`,
-  ),
+  longUpTo: text("long {}", "długa {}"),
+  shortUpTo: text("{} short", "{} krótka"),
   positionAt: text("At the time", "W chwili"),
-  readAt: text(
-    (time: string) => `As of ${time}.`,
-    (time) => `Stan na ${time}.`,
-  ),
+  readAt: text("As of {}.", "Stan na {}."),
   now: text("Now", "Teraz"),
   notYet: text(
     "This time has not come yet. Choose an earlier one.",
@@ -74,10 +62,7 @@ export const operatorTexts = {
   putIn: text("Put in", "Wpłać"),
   takeOut: text("Take out", "Wypłać"),
   housePlaces: text({ cash: "The drawer", bank: "The bank" }, { cash: "Kasa", bank: "Bank" }),
-  houseDone: text(
-    (receipt: string) => `Done. Receipt ${receipt}`,
-    (receipt) => `Wykonano. Pokwitowanie ${receipt}`,
-  ),
+  houseDone: text("Done. Receipt {}", "Wykonano. Pokwitowanie {}"),
   trading: text("Trading", "Wymiana"),
   tradingIntro: text(
     "While trading is suspended, every order is refused, at every counter. Deposits, withdrawals and reversals go on. Everybody can read the reason.",
@@ -145,10 +130,7 @@ export const operatorTexts = {
   more: text("More of them are in the file that you can save.", "Pozostałe są w pliku, który można zapisać."),
   nothingMoved: text("This was a dry run: nothing was moved.", "To była próba: nic się nie zmieniło."),
   empty: text("The file has no lines.", "W pliku nie ma wierszy."),
-  carryOutLines: text(
-    (count: string) => `Carry out the lines: ${count}`,
-    (count) => `Wykonaj wiersze: ${count}`,
-  ),
+  carryOutLines: text("Carry out the lines: {}", "Wykonaj wiersze: {}"),
   goOn: text("Go on with the rest", "Wykonaj resztę"),
   another: text("Another file", "Inny plik"),
   saveResults: text("Save the results", "Zapisz wyniki"),
@@ -171,19 +153,13 @@ export const operatorTexts = {
       `Look at the names with letters beyond A to Z, ${total} in all: ${names}`,
     (names, total) => `Sprawdź nazwiska z literami spoza A–Z, razem ${total}: ${names}`,
   ),
-  unread: text(
-    (columns: string) => `These columns are not read: ${columns}`,
-    (columns) => `Te kolumny nie są czytane: ${columns}`,
-  ),
+  unread: text("These columns are not read: {}", "Te kolumny nie są czytane: {}"),
   inFile: text(
     (name: string, line: string | undefined, fault: string) =>
       line === undefined ? `${name}: ${fault}` : `${name}, line ${line}: ${fault}`,
     (name, line, fault) => (line === undefined ? `${name}: ${fault}` : `${name}, wiersz ${line}: ${fault}`),
   ),
-  batchProgress: text(
-    (done: string, total: string) => `${done} of ${total} lines`,
-    (done, total) => `${done} z ${total} wierszy`,
-  ),
+  batchProgress: text("{} of {} lines", "{} z {} wierszy"),
   tooLarge: text(
     "The file is larger than 32 MiB. Run it with fx batch.",
     "Plik ma ponad 32 MiB. Użyj polecenia fx batch.",
@@ -192,10 +168,7 @@ export const operatorTexts = {
     "The file cannot be read. Choose it again.",
     "Pliku nie można odczytać. Wybierz go jeszcze raz.",
   ),
-  tryOther: text(
-    (encoding: string) => `Read it as ${encoding}`,
-    (encoding: string) => `Wczytaj jako ${encoding}`,
-  ),
+  tryOther: text("Read it as {}", "Wczytaj jako {}"),
   kinds: text(
     {
       orders: "orders",

@@ -111,9 +111,11 @@ function Currencies({
               {texts.inPln}
             </th>
             <th scope="col" class="scale figures">
-              <span>{texts.shortUpTo(tick(-scale))}</span>
-              <span>0</span>
-              <span>{texts.longUpTo(tick(scale))}</span>
+              <div>
+                <span>{texts.shortUpTo(tick(-scale))}</span>
+                <span>0</span>
+                <span>{texts.longUpTo(tick(scale))}</span>
+              </div>
             </th>
           </>
         )}
@@ -145,7 +147,7 @@ function Bar({ share }: { readonly share: number }) {
   // A bar that is not 0 is visible.
   const width = share === 0 ? 0 : Math.max(0.5, Math.abs(share) * 50);
   return (
-    <svg class="position-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+    <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
       {[25, 50, 75].map((x) => (
         <line key={x} class={x === 50 ? "zero" : ""} x1={x} x2={x} y1="0" y2="10" />
       ))}

@@ -12,7 +12,7 @@ function useTrading() {
   const send = async (path: "suspension" | "resumption", body: object) => {
     setFailure(undefined);
     try {
-      await api.change<unknown>(`api/trading/${path}`, { body, key: newKey() });
+      await api.change(`api/trading/${path}`, { body, key: newKey() });
     } catch (problem) {
       setFailure(problem);
     }
