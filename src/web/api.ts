@@ -5,24 +5,23 @@ const timeoutMs = 30_000;
 
 /** The public HTTP API of the server that the page came from. */
 export class Api implements Server {
-  #token: string | undefined;
+  readonly #tokenInUse: () => string | undefined;
   readonly #onUnauthorized: (hadToken: boolean) => void;
 
   /** @param onUnauthorized is called when the server refuses the token in use, or asks for one */
-  constructor(token: string | undefined, onUnauthorized: (hadToken: boolean) => void) {
-    this.#token = token;
+  constructor(tokenInUse: () => string | undefined, onUnauthorized: (hadToken: boolean) => void) {
+    this.#tokenInUse = tokenInUse;
     this.#onUnauthorized = onUnauthorized;
-  }
-
-  set token(token: string | undefined) {
-    this.#token = token;
   }
 
   /** The same server and token, for work that goes on when the page is locked and forgets its token. */
   copy(): Api {
-    const token = this.#token;
+    const token = this.#tokenInUse();
     // When that token is refused, another one may be in use.
-    return new Api(token, (hadToken) => token === this.#token && this.#onUnauthorized(hadToken));
+    return new Api(
+      () => token,
+      (hadToken) => token === this.#tokenInUse() && this.#onUnauthorized(hadToken),
+    );
   }
 
   async get<T>(url: string, signal?: AbortSignal): Promise<T> {
@@ -85,7 +84,7 @@ export class Api implements Server {
     const { signal, ...rest } = init;
     const limit = withinMs === Infinity ? undefined : AbortSignal.timeout(withinMs);
     const headers = new Headers(init.headers);
-    const token = this.#token;
+    const token = this.#tokenInUse();
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
     let response: Response;
     try {
@@ -104,7 +103,8 @@ export class Api implements Server {
     const problem = (await response.json().catch(() => undefined)) as ProblemJson | undefined;
     if (problem?.code === undefined) throw new NoAnswer();
     // The refusal of an earlier token says nothing of the one that was typed since.
-    if (problem.code === "unauthorized" && token === this.#token) this.#onUnauthorized(token !== undefined);
+    if (problem.code === "unauthorized" && token === this.#tokenInUse())
+      this.#onUnauthorized(token !== undefined);
     const wait = Number(response.headers.get("retry-after"));
     throw new ProblemAnswer(problem, wait > 0 ? wait : undefined);
   }

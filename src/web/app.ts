@@ -11,8 +11,8 @@ import type { Desk } from "./desk.ts";
 import type { Format, Language } from "./format.ts";
 import { type Read, type Reads, unasked } from "./reads.ts";
 import { refusalText } from "./refusal-text.ts";
-import type { Watched } from "./state-machine.ts";
 import type { Texts } from "./texts.ts";
+import type { Watched } from "./watched.ts";
 
 /** The context of every part of the page. */
 export interface App {

@@ -15,8 +15,8 @@ import {
   type Told,
 } from "./customer.ts";
 import type { Reads } from "./reads.ts";
-import { Watched } from "./state-machine.ts";
-import type { Kept } from "./token-store.ts";
+import type { Kept } from "./session.ts";
+import { Watched } from "./watched.ts";
 
 /** A request of the teller for an account, before it is priced. */
 export type Wish =

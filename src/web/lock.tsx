@@ -1,8 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Field } from "./field.tsx";
-import { mostWrongPins, type Session } from "./session.ts";
+import { mayHavePin, mostWrongPins, type Session } from "./session.ts";
 import type { Texts } from "./texts.ts";
-import { mayHavePin } from "./token-store.ts";
 
 const idleMs = 10 * 60_000;
 const lookMs = 5000;
@@ -38,15 +37,12 @@ interface LockProps {
   readonly isNotSent: boolean;
   /** Whether an order was sent that is not settled. */
   readonly isUnsettled: boolean;
-  readonly onToken: (token: string, pin: string) => Promise<void>;
-  readonly onPin: (pin: string) => Promise<void>;
-  readonly onButton: () => void;
 }
 
 const leastPin = 4;
 
 /** The page's only content while it is locked: asks for the PIN, the token, or a click. */
-export function Lock({ session, texts, isNotSent, isUnsettled, ...on }: LockProps) {
+export function Lock({ session, texts, isNotSent, isUnsettled }: LockProps) {
   const { stage, wrongPins, isRefused } = session;
   const [token, setToken] = useState("");
   const [pin, setPin] = useState("");
@@ -60,12 +56,12 @@ export function Lock({ session, texts, isNotSent, isUnsettled, ...on }: LockProp
   // Keys are derived from PINs slowly, on purpose.
   const [isBusy, setBusy] = useState(false);
   const enter = async () => {
-    if (stage === "button") on.onButton();
+    if (stage === "button") session.goOn();
     if (isBusy || isShort) return;
     setBusy(true);
     setPin("");
-    if (stage === "token" && token.trim() !== "") await on.onToken(token.trim(), pin);
-    if (stage === "pin" && pin !== "") await on.onPin(pin);
+    if (stage === "token" && token.trim() !== "") await session.enter(token.trim(), pin);
+    if (stage === "pin" && pin !== "") await session.unlock(pin);
     setBusy(false);
   };
   return (

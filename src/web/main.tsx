@@ -26,12 +26,10 @@ import { Position } from "./operator/position.tsx";
 import { accountsOfAll, Reads } from "./reads.ts";
 import { refusalText } from "./refusal-text.ts";
 import { ignoreStrayRepeats } from "./repeats.ts";
-import { sessionOf, stepSession } from "./session.ts";
-import { StateMachine } from "./state-machine.ts";
+import { Session } from "./session.ts";
 import type { Texts } from "./texts.ts";
 import { textsOf } from "./texts.ts";
 import { Till } from "./till.tsx";
-import { TokenStore } from "./token-store.ts";
 import { UnderWay } from "./under-way.tsx";
 
 const languageName = "fx-language";
@@ -46,13 +44,15 @@ function firstLanguage(): Language {
 
 /** The work and the reads, which outlive every view and the lock. */
 function useWork() {
-  const { tokens, api, reads, desk, session, batch } = useMemo(() => {
-    const tokens = new TokenStore(sessionStorage);
-    const session = new StateMachine(sessionOf(tokens), stepSession);
-    const api = new Api(tokens.token, (hadToken) => session.tell({ is: "unauthorized", hadToken }));
+  const { api, reads, desk, session, batch } = useMemo(() => {
+    const session = new Session(sessionStorage);
+    const api = new Api(
+      () => session.token,
+      (hadToken) => session.unauthorized(hadToken),
+    );
     const reads = new Reads(api);
     const desk = new Desk(api, reads, sessionStorage);
-    return { tokens, api, reads, session, desk, batch: new BatchJob(() => reads.stale(...accountsOfAll)) };
+    return { api, reads, session, desk, batch: new BatchJob(() => reads.stale(...accountsOfAll)) };
   }, []);
   useWatched(session, desk, reads, batch);
   const audit = useAudit(api);
@@ -76,7 +76,7 @@ function useWork() {
       document.removeEventListener("visibilitychange", refresh);
     };
   }, []);
-  return { tokens, api, reads, desk, session, audit, batch, served, setServed };
+  return { api, reads, desk, session, audit, batch, served, setServed };
 }
 
 function useLanguage() {
@@ -122,49 +122,21 @@ function NotBegun({ failure, texts, language, isUnsettled, onRetry }: NotBegunPr
   );
 }
 
-/** The ways out of the lock, and into it. */
-function useLock({ tokens, api, session }: ReturnType<typeof useWork>) {
-  const lock = () => {
-    const { hasPin } = tokens;
-    const hasToken = tokens.token !== undefined;
-    if (session.tell({ is: "locks", hasToken, hasPin }).stage === "open") return;
-    tokens.lock();
-    api.token = undefined;
-  };
-  useIdle(lock);
-  const enter = (token: string | undefined) => {
-    api.token = token;
-    session.tell({ is: "enters" });
-  };
-  return {
-    lock,
-    onToken: async (token: string, pin: string) => {
-      await tokens.keep(token, pin);
-      enter(token);
-    },
-    onPin: async (pin: string) => {
-      const token = await tokens.unlock(pin);
-      if (token === undefined) session.tell({ is: "wrong pin" });
-      else enter(token);
-    },
-    onButton: () => enter(undefined),
-  };
-}
-
 function Page() {
   const { changeLanguage, ...speech } = useLanguage();
   const { texts } = speech;
   const [chosen, setView] = useState<View>("counter");
   const work = useWork();
   const { api, reads, desk, session, audit, batch, served, setServed } = work;
-  const { lock, ...ways } = useLock(work);
-  const isOpen = session.state.stage === "open";
+  const lock = () => session.lock();
+  useIdle(lock);
+  const isOpen = session.stage === "open";
   const caller = useRead<TokenJson>(reads, isOpen ? "api/token" : undefined);
   const rates = useRead<RatesJson>(reads, caller.value && "api/rates");
   const isUnsettled = desk.out.length > 0;
   if (!isOpen) {
     const { isNotSent } = desk;
-    return <Lock session={session.state} {...{ texts, isNotSent, isUnsettled }} {...ways} />;
+    return <Lock {...{ session, texts, isNotSent, isUnsettled }} />;
   }
   if (caller.failure !== undefined && caller.value === undefined) {
     const onRetry = () => reads.stale("api/token");

@@ -1,6 +1,6 @@
 import { isOfRequest } from "../core/errors.ts";
 import { NoAnswer, ProblemAnswer, type Server } from "./answers.ts";
-import { Watched } from "./state-machine.ts";
+import { Watched } from "./watched.ts";
 
 /** The state of one read. */
 export interface Read<T> {

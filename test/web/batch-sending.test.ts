@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { FxError } from "../../src/core/errors.ts";
-import { NoAnswer } from "../../src/web/answers.ts";
+import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
 import { type AnsweredLine, readBatch } from "../../src/web/operator/batch-file.ts";
+import { BatchJob } from "../../src/web/operator/batch-job.ts";
 import { BatchSender, SentBatch } from "../../src/web/operator/batch-sending.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
 import { adult } from "../support/fixture.ts";
@@ -21,6 +23,7 @@ type Asked = ConstructorParameters<typeof BatchSender>[0];
 function serverOf(...answers: readonly (() => AsyncGenerator<string[]>)[]) {
   let nth = 0;
   return {
+    copy: () => assert.fail(),
     get: () => Promise.reject(new NoAnswer()) as Promise<never>,
     lines: (...[, , , onHead]: Parameters<Asked["lines"]>) => {
       const answer = answers[nth] as (typeof answers)[number];
@@ -107,4 +110,64 @@ test("A line that the page sent again while the server was busy is not told as d
     had.map(({ state }) => state),
     ["done"],
   );
+});
+
+test("A batch on the page is carried out only after its dry run, is not left while it works, and takes nothing from another run", async () => {
+  const few = (deed: string, count: number) => Array.from({ length: count }, () => deed);
+  const deed = fc.constantFrom(
+    ...few("choose", 6),
+    ...few("work", 6),
+    ...few("wait", 30),
+    ...["stop", "leave"],
+  );
+  let finished = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(deed, { minLength: 30, maxLength: 60 }),
+      fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
+      async (scheduler, deeds, fails) => {
+        let nth = 0;
+        const server = {
+          copy: () => server,
+          async *lines(_path: string, signal: AbortSignal, { body }: { body: string }) {
+            nth += 1;
+            const isFailing = fails[nth % fails.length] === true && nth % 3 === 0;
+            for (const [index] of body.trim().split("\n").entries()) {
+              await scheduler.schedule(Promise.resolve());
+              signal.throwIfAborted();
+              const problem = encodeProblem(new FxError("internal", "For the test."), "1");
+              if (isFailing && index === 1) throw new ProblemAnswer(problem);
+              yield [answerTo(index + 1)];
+            }
+          },
+        };
+        const api = server as unknown as Asked;
+        const job = new BatchJob(() => {});
+        for (const does of deeds) {
+          const before = job.state;
+          const had = before.results.length;
+          const wasBusy = job.isBusy;
+          if (does === "choose") void job.choose(api, new File([content], "orders.csv"));
+          if (does === "work") void job.work(api);
+          if (does === "stop") job.stop();
+          if (does === "leave") job.leave();
+          if (wasBusy && ["choose", "work", "leave"].includes(does)) assert.equal(job.state, before);
+          if (does === "wait" && scheduler.count() > 0) await scheduler.waitOne();
+          await new Promise((resolve) => setImmediate(resolve));
+          const { step, results, count } = job.state;
+          if (step === "working" && before.step !== "working") {
+            assert.ok(does === "work" && (before.step === "checked" || before.step === "stopped"));
+            assert.equal(results.length, before.step === "checked" ? 0 : had);
+          }
+          if (before.step === "working") assert.ok(results.length >= had, "a result went");
+          assert.equal(count.done + count.replayed + count.refused, results.length);
+          if (step === "checked" || step === "finished") assert.equal(results.length, lines.length);
+          finished += Number(step === "finished");
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+  assert.ok(finished > 10, `${finished} batches were finished`);
 });

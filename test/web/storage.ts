@@ -1,4 +1,4 @@
-import type { Kept } from "../../src/web/token-store.ts";
+import type { Kept } from "../../src/web/session.ts";
 
 /** A stand-in for the browser tab's `sessionStorage`, over a map. */
 export function storage(kept = new Map<string, string>()): Kept {

@@ -1,13 +1,11 @@
-import { readingsOf } from "../../batch/encoding.ts";
+import { type Readings, readingsOf } from "../../batch/encoding.ts";
 import type { KeyedLine } from "../../batch/keys.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 import { warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
-import type { Api } from "../api.ts";
-import { StateMachine } from "../state-machine.ts";
-import { type AnsweredLine, readBatch } from "./batch-file.ts";
-import { BatchSender, SentBatch } from "./batch-sending.ts";
-import { type BatchEvent, type BatchState, isBusy, noBatch, stepBatch } from "./batch-state.ts";
+import { Watched } from "../watched.ts";
+import { type AnsweredLine, type KeyedFile, readBatch } from "./batch-file.ts";
+import { BatchSender, type BatchServer, SentBatch } from "./batch-sending.ts";
 
 /** In bytes: what is read at once, and kept. */
 const largestFile = 32 * 1024 * 1024;
@@ -15,81 +13,153 @@ const largestFile = 32 * 1024 * 1024;
 /** Why a file cannot be read as a batch, beside what is wrong with its content. */
 type FileProblem = "tooLarge" | "unreadable" | "empty";
 
+/** A batch as it stands. */
+interface BatchState {
+  readonly step: "choose" | "reading" | "checking" | "checked" | "working" | "stopped" | "finished";
+  readonly name: string;
+  readonly file: KeyedFile | undefined;
+  /** The results of the dry run, then of the run. The array only grows, so that a chunk costs its own length. */
+  readonly results: AnsweredLine[];
+  readonly count: Readonly<Record<AnsweredLine["state"], number>>;
+  readonly fault: unknown;
+  /** A file that may be in another encoding. */
+  readonly undecoded: (Readings & { readonly chosen: File }) | undefined;
+}
+
+const none = { done: 0, replayed: 0, refused: 0 };
+
+const noBatch: Omit<BatchState, "results"> = {
+  step: "choose",
+  name: "",
+  file: undefined,
+  count: none,
+  fault: undefined,
+  undecoded: undefined,
+};
+
 /** The batch that is tried or carried out. It goes on while its view is closed, or the page locked. */
-export class BatchJob extends StateMachine<BatchState, BatchEvent> {
+export class BatchJob extends Watched {
   readonly #onMoved: () => void;
+  #state: BatchState = { ...noBatch, results: [] };
   /** The rate table that the lines were tried at, by its id, and that they are carried out at or not at all. */
   #tableId: string | undefined;
+  /** Ends the run. What a run that was ended still tells changes nothing. */
   #control = new AbortController();
   #sending = new SentBatch();
 
   /** @param onMoved is called when a run has ended that moved money */
   constructor(onMoved: () => void) {
-    super(noBatch, stepBatch);
+    super();
     this.#onMoved = onMoved;
   }
 
+  get state(): BatchState {
+    return this.#state;
+  }
+
   get isBusy(): boolean {
-    return isBusy(this.state);
+    return ["reading", "checking", "working"].includes(this.#state.step);
   }
 
   /** Reads a file, and tries what each line would do. */
-  async choose(api: Api, chosen: File | undefined, encoding?: string): Promise<void> {
+  async choose(api: BatchServer, chosen: File | undefined, encoding?: string): Promise<void> {
     if (chosen === undefined || this.isBusy) return;
-    const { nth } = this.tell({ is: "chosen", name: chosen.name });
-    const unfit = (fault: FileProblem) => this.tell({ is: "unfit", nth, fault });
-    if (chosen.size > largestFile) return void unfit("tooLarge");
+    this.leave();
+    this.#set({ step: "reading", name: chosen.name });
+    const { signal } = this.#control;
+    const unfit = (fault: FileProblem | UnfitFile, undecoded?: BatchState["undecoded"]) =>
+      this.#set({ step: "choose", fault, undecoded });
+    if (chosen.size > largestFile) return unfit("tooLarge");
     const today = warsawDate(new Date());
-    let file: ReturnType<typeof readBatch>;
-    let bytes = new Uint8Array();
+    const bytes = await chosen.arrayBuffer().then(
+      (buffer) => new Uint8Array(buffer),
+      () => undefined,
+    );
+    if (signal.aborted) return;
+    if (bytes === undefined) return unfit("unreadable");
     try {
-      bytes = new Uint8Array(await chosen.arrayBuffer());
-      file = readBatch(bytes, today, encoding);
+      const file = readBatch(bytes, today, encoding);
+      if (file.lines.length === 0) return unfit("empty");
+      this.#sending = new SentBatch();
+      this.#set({ file });
     } catch (fault) {
-      if (!(fault instanceof UnfitFile)) return void unfit("unreadable");
+      if (!(fault instanceof UnfitFile)) return unfit("unreadable");
       const isInDoubt = fault.fault === "encoding";
-      const undecoded = isInDoubt ? { chosen, ...readingsOf(bytes, encoding) } : undefined;
-      return void this.tell({ is: "unfit", nth, fault, undecoded });
+      return unfit(fault, isInDoubt ? { chosen, ...readingsOf(bytes, encoding) } : undefined);
     }
-    if (file.lines.length === 0) return void unfit("empty");
-    this.#sending = new SentBatch();
-    if (this.tell({ is: "read", nth, file }).step === "checking") await this.#run(api, true);
+    await this.#run(api, true);
   }
 
   /** Carries out what was tried, or goes on with the rest. */
-  async work(api: Api): Promise<void> {
-    const before = this.state;
-    if (this.tell({ is: "carried out" }) === before) return;
+  async work(api: BatchServer): Promise<void> {
+    const { step } = this.#state;
+    if (step !== "checked" && step !== "stopped") return;
+    if (step === "checked") this.#set({ results: [], count: none });
+    this.#set({ fault: undefined });
     await this.#run(api, false);
     this.#onMoved();
-    const { step, fault } = this.state;
-    const isMoved = fault instanceof FxError && fault.code === "rate-changed";
-    if (step === "stopped" && isMoved && this.tell({ is: "tried again" }).step === "checking") {
-      await this.#run(api, true);
-    }
+    const { step: end, fault } = this.#state;
+    if (end !== "stopped" || !(fault instanceof FxError) || fault.code !== "rate-changed") return;
+    // Lines already done are reported as done before; the fault says why it is tried again.
+    this.#set({ results: [], count: none });
+    await this.#run(api, true);
   }
 
   stop(): void {
+    if (!this.isBusy) return;
     this.#control.abort();
-    this.tell({ is: "stopped" });
+    this.#end(undefined, true);
+  }
+
+  /** Makes room for another file. */
+  leave(): void {
+    if (this.isBusy) return;
+    this.#control = new AbortController();
+    this.#set({ ...noBatch, results: [] });
   }
 
   /** Sends the lines that have no result yet. A dry run is at the rate table that is in force now. */
-  async #run(api: Api, isDryRun: boolean): Promise<void> {
+  async #run(api: BatchServer, isDryRun: boolean): Promise<void> {
+    this.#set({ step: isDryRun ? "checking" : "working" });
     this.#control = new AbortController();
-    const sender = new BatchSender(api.copy(), this.#control.signal, this.#sending);
-    const { nth, file, results } = this.state;
+    const { signal } = this.#control;
+    const sender = new BatchSender(api.copy(), signal, this.#sending);
+    const { file, results } = this.#state;
     const lines = file?.lines ?? [];
     const had = new Set(results.map(({ line }) => line));
     const left = lines.filter((line) => !had.has(line));
-    const onResults = (more: readonly AnsweredLine[]) => this.tell({ is: "results", nth, more });
+    const onResults = (more: readonly AnsweredLine[]) => {
+      if (!signal.aborted) this.#add(more);
+    };
+    let fault: unknown;
     try {
       if (isDryRun) this.#tableId = lines.some(isPriced) ? await sender.tableId() : undefined;
-      const fault = await sender.send(left, { isDryRun, tableId: this.#tableId, onResults });
-      this.tell({ is: "ended", nth, fault });
-    } catch (fault) {
-      this.tell({ is: "ended", nth, fault });
+      fault = await sender.send(left, { isDryRun, tableId: this.#tableId, onResults });
+    } catch (thrown) {
+      fault = thrown;
     }
+    if (!signal.aborted) this.#end(fault, fault !== undefined);
+  }
+
+  #add(more: readonly AnsweredLine[]): void {
+    const { results, count } = this.#state;
+    const next = { ...count };
+    for (const result of more) {
+      results.push(result);
+      next[result.state] += 1;
+    }
+    this.#set({ count: next });
+  }
+
+  /** A dry run that ended early is of no use; what was carried out is kept. */
+  #end(fault: unknown, isEarly: boolean): void {
+    if (this.#state.step === "working") this.#set({ step: isEarly ? "stopped" : "finished", fault });
+    else this.#set(isEarly ? { ...noBatch, results: [], fault } : { step: "checked" });
+  }
+
+  #set(change: Partial<BatchState>): void {
+    this.#state = { ...this.#state, ...change };
+    this.changed();
   }
 }
 

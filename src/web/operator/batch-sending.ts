@@ -16,7 +16,10 @@ const attempts = 5;
 /** The same, where the server answers that it is busy. */
 const busyAttempts = 100;
 
-interface BatchServer extends Pick<Server, "get"> {
+/** The server, as a batch asks it. */
+export interface BatchServer extends Pick<Server, "get"> {
+  /** The same server, for work that goes on when the page is locked. */
+  copy(): BatchServer;
   /** @param onHead gets the headers of the answer before its lines */
   lines(
     path: string,

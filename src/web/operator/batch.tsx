@@ -194,7 +194,7 @@ function Actions({ job, file }: BatchProps & { readonly file: KeyedFile }) {
             }
           />
         )}
-        <Button label={texts.another} onClick={() => job.tell({ is: "left" })} />
+        <Button label={texts.another} onClick={() => job.leave()} />
       </div>
       {rejects !== "" && <p class="muted">{texts.refusedHint}</p>}
     </>
