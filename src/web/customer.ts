@@ -55,11 +55,11 @@ export type Told =
  * a statement without it says nothing of a request that is still on its way.
  * asking: its price and the account are being read. asked: it is shown, and waits for a yes. sending: sent, the answer
  * is under way; `isRepeat` if it was sent before, too. unknown: sent, and no answer of fx came. looking: being looked
- * up in the statement. leaving: the teller is asked whether to give it up, although it may still be done.
+ * up in the statement.
  */
 export type OrderState =
-  | { readonly stage: "asking"; readonly nth: number; readonly kind: EntryKind }
-  | { readonly stage: "asked" | "unknown" | "looking" | "leaving"; readonly order: Order }
+  | { readonly stage: "asking"; readonly key: string; readonly kind: EntryKind }
+  | { readonly stage: "asked" | "unknown" | "looking"; readonly order: Order }
   | { readonly stage: "sending"; readonly order: Order; readonly isRepeat: boolean };
 
 /** The work under way for one customer. */
@@ -86,9 +86,9 @@ export type CustomerEvent =
       readonly cash?: Partial<CashDraft>;
       readonly renaming?: Name;
     }
-  | { readonly is: "asks"; readonly nth: number; readonly kind: EntryKind }
-  | { readonly is: "priced"; readonly nth: number; readonly order: Order; readonly what?: Told | undefined }
-  | { readonly is: "not priced"; readonly nth: number; readonly failure: unknown }
+  | { readonly is: "asks"; readonly key: string; readonly kind: EntryKind }
+  | { readonly is: "priced"; readonly order: Order; readonly what?: Told | undefined }
+  | { readonly is: "not priced"; readonly key: string; readonly failure: unknown }
   | { readonly is: "cancels" }
   | { readonly is: "gives reason"; readonly key: string; readonly reason: string }
   | { readonly is: "confirms"; readonly key: string }
@@ -96,7 +96,7 @@ export type CustomerEvent =
   | { readonly is: "failed"; readonly key: string; readonly failure: unknown }
   | { readonly is: "looks"; readonly key: string }
   | { readonly is: "not found"; readonly key: string; readonly what: Told }
-  | { readonly is: "leaves" | "stays" | "gives up"; readonly key: string }
+  | { readonly is: "gives up"; readonly key: string }
   | { readonly is: "shows receipt"; readonly receiptId: string | undefined };
 
 const noCash: CashDraft = { typed: "", currency: "PLN", note: "" };
@@ -119,7 +119,7 @@ export function orderOut({ at }: Customer): Order | undefined {
 /** Whether the order was sent, no answer of fx came, and it is not settled since. */
 export function isUnknown(at: OrderState): boolean {
   if (at.stage === "sending") return at.isRepeat;
-  return at.stage === "unknown" || at.stage === "looking" || at.stage === "leaving";
+  return at.stage === "unknown" || at.stage === "looking";
 }
 
 /** The order of these kinds that is asked about, or sent and not settled. */
@@ -151,7 +151,7 @@ function begin(
 ): Customer {
   const next = { ...state, at: undefined, told: undefined };
   if (event.is === "cancels") return next;
-  if (event.is === "asks") return { ...next, at: { stage: "asking", nth: event.nth, kind: event.kind } };
+  if (event.is === "asks") return { ...next, at: { stage: "asking", key: event.key, kind: event.kind } };
   return {
     ...next,
     ticket: { ...state.ticket, ...event.ticket },
@@ -162,7 +162,8 @@ function begin(
 
 function priced(state: Customer, event: Extract<CustomerEvent, { is: "priced" | "not priced" }>): Customer {
   const { at } = state;
-  if (at?.stage !== "asking" || at.nth !== event.nth) return state;
+  const key = event.is === "priced" ? event.order.key : event.key;
+  if (at?.stage !== "asking" || at.key !== key) return state;
   const { kind } = at;
   if (event.is === "not priced") {
     const { failure } = event;
@@ -174,7 +175,7 @@ function priced(state: Customer, event: Extract<CustomerEvent, { is: "priced" | 
   return { ...state, at: { stage: "asked", order: event.order }, told };
 }
 
-type SentEvent = Extract<CustomerEvent, { readonly key: string }>;
+type SentEvent = Exclude<Extract<CustomerEvent, { readonly key: string }>, { is: "asks" | "not priced" }>;
 
 function sent(state: Customer, event: SentEvent): Customer {
   const { at } = state;
@@ -205,12 +206,8 @@ function sent(state: Customer, event: SentEvent): Customer {
       return stage === "looking"
         ? { ...state, at: { stage: "unknown", order }, told: tell(event.what) }
         : state;
-    case "leaves":
-      return stage === "unknown" ? { ...state, at: { stage: "leaving", order }, told: undefined } : state;
-    case "stays":
-      return stage === "leaving" ? { ...state, at: { stage: "unknown", order } } : state;
     case "gives up":
-      return stage === "leaving" ? { ...state, at: undefined, told: tell({ text: "givenUp" }) } : state;
+      return stage === "unknown" ? { ...state, at: undefined, told: tell({ text: "givenUp" }) } : state;
   }
 }
 

@@ -58,7 +58,6 @@ export class Desk extends Watched {
   readonly #storage: Kept;
   readonly #customers = new Map<string, Customer>();
   #opening = noOpening;
-  #nth = 0;
 
   constructor(api: Server, reads: Reads, storage: Kept) {
     super();
@@ -134,9 +133,8 @@ export class Desk extends Watched {
 
   /** Reads the account, and the price where there is one, and then shows what is to be confirmed. */
   async ask(pesel: string, wish: Wish, what?: Told): Promise<void> {
-    this.#nth += 1;
-    const nth = this.#nth;
-    this.tell(pesel, { is: "asks", nth, kind: wish.kind });
+    const key = newKey();
+    this.tell(pesel, { is: "asks", key, kind: wish.kind });
     const url = accountUrl(pesel);
     const shown = this.#reads.get(url).value;
     try {
@@ -145,11 +143,11 @@ export class Desk extends Watched {
         wish.kind === "exchange" ? this.#api.get<QuoteJson>(quoteUrl(wish)) : undefined,
       ]);
       const { name, surname } = account;
-      const order = { ...orderOf(pesel, wish, quote), holder: { name, surname }, key: newKey() };
+      const order = { ...orderOf(pesel, wish, quote), holder: { name, surname }, key };
       if (account !== shown) this.#reads.stale(`${url}/`);
-      this.tell(pesel, { is: "priced", nth, order, what });
+      this.tell(pesel, { is: "priced", order, what });
     } catch (failure) {
-      this.tell(pesel, { is: "not priced", nth, failure });
+      this.tell(pesel, { is: "not priced", key, failure });
     }
   }
 
@@ -159,13 +157,11 @@ export class Desk extends Watched {
     wish: Exclude<Wish, { kind: "exchange" }>,
     holder: Order["holder"],
   ): Promise<void> {
-    this.#nth += 1;
-    const nth = this.#nth;
-    const order = { ...orderOf(pesel, wish, undefined), holder, key: newKey() };
-    this.tell(pesel, { is: "asks", nth, kind: wish.kind });
-    this.tell(pesel, { is: "priced", nth, order });
-    if (wish.kind === "opening") this.setOpening({ key: order.key });
-    await this.confirm(pesel, order.key);
+    const key = newKey();
+    this.tell(pesel, { is: "asks", key, kind: wish.kind });
+    this.tell(pesel, { is: "priced", order: { ...orderOf(pesel, wish, undefined), holder, key } });
+    if (wish.kind === "opening") this.setOpening({ key });
+    await this.confirm(pesel, key);
   }
 
   /** Sends the order of this key, or sends it again if it has no answer: once, however often it is clicked. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
 import type { EntryKind } from "../core/journal.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
@@ -109,13 +109,14 @@ interface QuestionProps extends AskedProps {
 function Question({ pesel, label, children, at, told }: QuestionProps) {
   const { desk, texts } = useApp();
   const { order, stage } = at;
-  const notice = stage === "leaving" ? texts.mayStillBeDone : isUnknown(at) && texts.outcomeUnknown;
+  /** Whether the teller is asked whether to give the order up, although it may still be done. */
+  const [isLeaving, setLeaving] = useState(false);
+  const notice = isLeaving ? texts.mayStillBeDone : isUnknown(at) && texts.outcomeUnknown;
   const button = useRef<HTMLButtonElement>(null);
   useFocusReturn();
   useLayoutEffect(() => {
     if (children === undefined) takeFocus(button.current);
   }, []);
-  const tell = (is: "leaves" | "stays" | "gives up") => desk.tell(pesel, { is, key: order.key });
   const cancel = () => stage === "asked" && desk.tell(pesel, { is: "cancels" });
   return (
     <section
@@ -125,12 +126,16 @@ function Question({ pesel, label, children, at, told }: QuestionProps) {
     >
       <OrderFacts order={order} />
       {children}
-      {(notice || told) && <p role="alert">{[notice, told].filter(Boolean).join(" ")}</p>}
+      {(notice || told) && <p role="alert">{[notice, !isLeaving && told].filter(Boolean).join(" ")}</p>}
       <p class="actions">
-        {stage === "leaving" ? (
+        {isLeaving ? (
           <>
-            <Button label={texts.stay} class="primary" onClick={() => tell("stays")} />
-            <Button label={texts.giveUp} class="plain" onClick={() => tell("gives up")} />
+            <Button label={texts.stay} class="primary" onClick={() => setLeaving(false)} />
+            <Button
+              label={texts.giveUp}
+              class="plain"
+              onClick={() => desk.tell(pesel, { is: "gives up", key: order.key })}
+            />
           </>
         ) : (
           <button
@@ -143,7 +148,7 @@ function Question({ pesel, label, children, at, told }: QuestionProps) {
             {label}
           </button>
         )}
-        {stage !== "leaving" && isUnknown(at) && (
+        {!isLeaving && isUnknown(at) && (
           <>
             <Button
               label={texts.lookUp}
@@ -151,7 +156,12 @@ function Question({ pesel, label, children, at, told }: QuestionProps) {
               aria-busy={stage === "looking"}
               onClick={() => void desk.look(pesel)}
             />
-            <Button label={texts.leave} class="plain" onClick={() => tell("leaves")} />
+            <Button
+              label={texts.leave}
+              class="plain"
+              disabled={stage !== "unknown"}
+              onClick={() => setLeaving(true)}
+            />
           </>
         )}
         {stage === "asked" && <Button label={texts.cancel} class="plain" onClick={cancel} />}

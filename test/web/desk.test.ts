@@ -134,10 +134,9 @@ describe("what is under way at the counter", () => {
             if (does === "types") desk.tell(pesel, { is: "typed", ticket: { typed: "1" } });
             if (does === "cancels") desk.tell(pesel, { is: "cancels" });
             if (does === "looks") void desk.look(pesel);
-            if (does === "gives up" && before.at?.stage === "leaving") givenUp.add(before.at.order.key);
             if (does === "gives up" && outBefore !== undefined) {
-              const { key } = outBefore;
-              desk.tell(pesel, { is: before.at?.stage === "leaving" ? "gives up" : "leaves", key });
+              if (before.at?.stage === "unknown") givenUp.add(outBefore.key);
+              desk.tell(pesel, { is: "gives up", key: outBefore.key });
             }
             if (does === "waits" && scheduler.count() > 0) await scheduler.waitOne();
             const { at } = before;
@@ -226,8 +225,6 @@ describe("what is under way at the counter", () => {
     assert.deepEqual(desk.customer("1").told, { kind: "deposit", what: { text: "notSoFar" } });
     await desk.ask("1", wish);
     assert.equal(orderOut(desk.customer("1"))?.key, key);
-    desk.tell("1", { is: "gives up", key });
-    assert.equal(orderOut(desk.customer("1"))?.key, key, "it was given up without a question");
     await desk.confirm("1", key);
     assert.deepEqual([desk.out, [...server.done.keys()]], [[], [key]]);
   });

@@ -1,7 +1,7 @@
 import type { KeyedLine } from "../../batch/keys.ts";
 import { doneLine } from "../../batch/result.ts";
 import { FxError, isOfRequest, undecided } from "../../core/errors.ts";
-import type { BulkAnswer, BulkLine } from "../../core/service.ts";
+import type { BulkAnswer } from "../../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../../wire/bulk.ts";
 import { decodeProblem } from "../../wire/problem.ts";
 import type { RatesJson } from "../../wire/rates.ts";
@@ -34,6 +34,16 @@ interface Sending {
   /** The rate table of exchanges that name none: they are carried out at it, or not at all. */
   readonly tableId: string | undefined;
   readonly onResults: (results: readonly AnsweredLine[]) => void;
+}
+
+interface Sendable {
+  readonly line: KeyedLine;
+  readonly text: string;
+}
+
+interface Answered {
+  readonly line: KeyedLine;
+  readonly answer: BulkAnswer;
 }
 
 /** The state of a batch that a stop keeps for when it goes on. */
@@ -70,81 +80,74 @@ export class BatchSender {
    * @returns the failure that is not of one line, after which nothing is begun; the line that failed has no result
    * @throws NoAnswer or FxError if the rest is not answered
    */
-  async send(lines: readonly KeyedLine[], { isDryRun, tableId, onResults }: Sending) {
-    const size = isDryRun ? lines.length : linesAtOnce;
+  async send(lines: readonly KeyedLine[], sending: Sending): Promise<FxError | undefined> {
+    const size = sending.isDryRun ? lines.length : linesAtOnce;
     for (let start = 0; start < lines.length; start += size) {
-      const some = lines.slice(start, start + size);
-      const sent = some.map((line) => atTable(line, tableId));
-      let end: FxError | undefined;
-      let told = 0;
-      const tell = (answers: readonly (BulkAnswer | undefined)[]) => {
-        const results: AnsweredLine[] = [];
-        for (let answer = answers[told]; answer !== undefined; told += 1, answer = answers[told]) {
-          const result = resultOf(some[told] as KeyedLine, answer);
-          if (result instanceof FxError) end ??= result;
-          else results.push(result);
-        }
-        onResults(results);
-      };
-      if (isDryRun) tell(await this.#answersTo(sent, "api/bulk?dryRun=true"));
-      // A stop or a fault later on takes nothing back that was answered.
-      else await this.#answersTo(sent, "api/bulk", tell);
+      const end = await this.#sendTogether(lines.slice(start, start + size), sending);
       if (end !== undefined) return end;
     }
     return undefined;
   }
 
-  /** @param tell is called whenever answers have come; without it, each attempt asks for all of them again */
-  async #answersTo(
-    lines: readonly BulkLine[],
-    path: string,
-    tell?: (answers: readonly (BulkAnswer | undefined)[]) => void,
-  ) {
-    let answers = lines.map(unsendable);
-    tell?.(answers);
+  async #sendTogether(lines: readonly KeyedLine[], { isDryRun, tableId, onResults }: Sending) {
+    let end: FxError | undefined;
+    const take = (answers: readonly Answered[]) => {
+      const results = answers.map(({ line, answer }) => resultOf(line, answer));
+      end ??= results.find((result) => result instanceof FxError);
+      onResults(results.flatMap((result) => (result instanceof FxError ? [] : [result])));
+    };
+    const unsendable: Answered[] = [];
+    let left: Sendable[] = [];
+    for (const line of lines) {
+      const text = textOf(line, tableId);
+      if (text instanceof FxError) unsendable.push({ line, answer: text });
+      else left.push({ line, text });
+    }
+    take(unsendable);
     await this.#insist(async () => {
-      if (tell === undefined) answers = lines.map(unsendable);
-      await this.#ask(path, lines, answers, () => tell?.(answers));
+      if (left.length === 0) return;
+      const tried: Answered[] = [];
+      // A stop or a fault later on takes nothing back that was answered; a dry run is answered as a whole.
+      await this.#ask(isDryRun ? "api/bulk?dryRun=true" : "api/bulk", left, (answers) => {
+        if (isDryRun) tried.push(...answers);
+        else {
+          left = left.slice(answers.length);
+          take(answers);
+        }
+      });
+      take(tried);
     });
-    return answers;
+    return end;
   }
 
-  /** Sends those that have no answer yet, and takes their answers. */
-  async #ask(
-    path: string,
-    lines: readonly BulkLine[],
-    answers: (BulkAnswer | undefined)[],
-    onAnswers: () => void,
-  ): Promise<void> {
-    const left = [...lines.entries()].flatMap(([index, line]) =>
-      answers[index] !== undefined || line instanceof FxError ? [] : [{ index, line }],
-    );
-    if (left.length === 0) return;
-    const body = left.map(({ line }) => `${encodeBulkLine(line)}\n`).join("");
+  /** Sends lines, and gives their answers as they come. */
+  async #ask(path: string, lines: readonly Sendable[], onAnswers: (answers: readonly Answered[]) => void) {
+    const body = lines.map(({ text }) => `${text}\n`).join("");
     const init = { method: "POST", headers: { "content-type": bulkType }, body };
+    const onHead = (headers: { get(name: string): string | null }) =>
+      this.#run.start.hear(headers.get("date"));
     let count = 0;
     try {
-      for await (const texts of this.#api.lines(path, this.#signal, init, (headers) =>
-        this.#run.start.hear(headers.get("date")),
-      )) {
+      for await (const texts of this.#api.lines(path, this.#signal, init, onHead)) {
+        const answers: Answered[] = [];
         try {
           for (const text of texts) {
             const { line: number, answer } = decodeBulkAnswer(JSON.parse(text));
             if (number === undefined && answer instanceof FxError) throw answer;
-            const asked = left[count];
-            if (asked === undefined || number !== count + 1) throw new NoAnswer();
-            answers[asked.index] = this.#settled(asked.line.key ?? "", answer);
+            const line = lines[count]?.line;
+            if (line === undefined || number !== count + 1) throw new NoAnswer();
+            answers.push({ line, answer: this.#settled(line.key, answer) });
             count += 1;
           }
         } finally {
-          onAnswers();
+          onAnswers(answers);
         }
       }
-      if (count < left.length) throw new NoAnswer();
+      if (count < lines.length) throw new NoAnswer();
     } catch (failure) {
       // A refusal of the whole came before any was begun.
       const isBegun = !(failure instanceof ProblemAnswer);
-      if (isBegun) for (const { line } of left.slice(count)) this.#run.open.add(line.key ?? "");
+      if (isBegun) for (const { line } of lines.slice(count)) this.#run.open.add(line.key);
       throw failure;
     }
   }
@@ -175,9 +178,17 @@ export class BatchSender {
   }
 }
 
-function atTable({ request }: KeyedLine, tableId: string | undefined): BulkLine {
-  if (request instanceof Error) return request as FxError;
-  return request.kind === "exchange" ? { ...request, table: request.table ?? tableId } : request;
+/** The text of a line as it is sent, or why it cannot be. Exchanges that name no rate table get one. */
+function textOf({ request }: KeyedLine, tableId: string | undefined): string | FxError {
+  try {
+    if (request instanceof Error) throw request;
+    return encodeBulkLine(
+      request.kind === "exchange" ? { ...request, table: request.table ?? tableId } : request,
+    );
+  } catch (error) {
+    if (error instanceof FxError) return error;
+    throw error;
+  }
 }
 
 function resultOf(line: KeyedLine, answer: BulkAnswer): AnsweredLine | FxError {
@@ -187,18 +198,6 @@ function resultOf(line: KeyedLine, answer: BulkAnswer): AnsweredLine | FxError {
     !(request instanceof Error) && request.kind === "exchange" && request.table !== undefined;
   if (answer.code === "rate-changed" && !hasOwnTable) return answer;
   return isOfRequest(answer.code) ? { line, state: "refused", error: answer } : answer;
-}
-
-/** The answer to a line that cannot be sent. */
-function unsendable(line: BulkLine): BulkAnswer | undefined {
-  if (line instanceof FxError) return line;
-  try {
-    encodeBulkLine(line);
-    return undefined;
-  } catch (error) {
-    if (error instanceof FxError) return error;
-    throw error;
-  }
 }
 
 function errorOf({ problem }: ProblemAnswer): FxError {

@@ -204,7 +204,7 @@ function Actions({ job, file }: BatchProps & { readonly file: KeyedFile }) {
 function Refusals({ results }: { readonly results: readonly AnsweredLine[] }) {
   const { format, texts } = useApp();
   const faultText = useFaultText();
-  const refused = results.filter((result) => result.state === "refused");
+  const refused = inOrder(results).filter((result) => result.state === "refused");
   if (refused.length === 0) return null;
   return (
     <div class="wide">
