@@ -7,7 +7,7 @@ import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
-import { ask, entriesOn, find, leaveAlone, openAccount, parts } from "./teller.ts";
+import { ask, entriesOn, find, leaveAlone, openAccount, parts, savedBy, suiteServer } from "./teller.ts";
 
 /** Everything that the browser keeps of a page's origin, its address and title included. */
 const kept = `(async () => JSON.stringify([
@@ -18,11 +18,7 @@ const kept = `(async () => JSON.stringify([
 ]))()`;
 
 describe("what a teller does on the page", { skip: noBrowser }, () => {
-  let server: Served;
-  before(async () => {
-    server = await startFx(["--rates", "demo", "--log-level", "debug"]);
-  });
-  after(() => server?.stop());
+  const server = suiteServer("--rates", "demo", "--log-level", "debug");
 
   test("The page leaves no PESEL and no name in the address, title, history, storage or log", async (t) => {
     const { page } = await visit(t, server.url);
@@ -37,9 +33,7 @@ describe("what a teller does on the page", { skip: noBrowser }, () => {
       .last()
       .click();
     await receipt.waitFor();
-    const saved = page.waitForEvent("download");
-    await page.getByRole("button", { name: "CSV" }).click();
-    const file = (await saved).suggestedFilename();
+    const { name: file } = await savedBy(page.getByRole("button", { name: "CSV" }));
     await search.fill("Brzęczyszczykiewicz");
     await search.press("Enter");
     await search.fill("12345678901");

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { noBrowser, visit } from "../support/browser.ts";
-import { type Served, startFx } from "../support/run-fx.ts";
-import { ask, entriesOn, find, parts } from "./teller.ts";
+import { ask, entriesOn, find, parts, suiteServer } from "./teller.ts";
 
 const anna = { pesel: "80010112340", name: "Anna Nowak" };
 
@@ -22,11 +21,7 @@ const readers = [
 ] as const;
 
 describe("an answer that is broken", { skip: noBrowser }, () => {
-  let server: Served;
-  before(async () => {
-    server = await startFx(["--demo"]);
-  });
-  after(() => server?.stop());
+  const server = suiteServer("--demo");
 
   async function openAll(page: Page): Promise<void> {
     await find(page, anna.pesel, anna.name);

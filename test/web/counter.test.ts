@@ -1,18 +1,23 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
-import { type Served, startFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
-import { ask, balancesAre, balancesOn, entriesOn, fillTicket, find, openAccount, parts } from "./teller.ts";
+import {
+  ask,
+  balancesAre,
+  balancesOn,
+  entriesOn,
+  fillTicket,
+  find,
+  openAccount,
+  parts,
+  savedBy,
+  suiteServer,
+} from "./teller.ts";
 
 describe("the page for tellers", { skip: noBrowser }, () => {
-  let server: Served;
-  before(async () => {
-    server = await startFx(["--demo"]);
-  });
-  after(() => server?.stop());
+  const server = suiteServer("--demo");
 
   test("The page says what is wrong with a PESEL while it is typed, and opens nothing", async (t) => {
     const { page, changes } = await visit(t, server.url);
@@ -230,11 +235,8 @@ describe("the page for tellers", { skip: noBrowser }, () => {
   test("The page saves the statement as camt.053, of the period that is typed, and tells a refusal", async (t) => {
     const { page } = await visit(t, server.url);
     await find(page, "80010112340", "Anna Nowak");
-    const saved = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Save as camt.053" }).click();
-    const file = await saved;
-    assert.equal(file.suggestedFilename(), "statement Anna Nowak.xml");
-    const text = readFileSync(await file.path(), "utf8");
+    const { name, text } = await savedBy(page.getByRole("button", { name: "Save as camt.053" }));
+    assert.equal(name, "statement Anna Nowak.xml");
     assert.match(text, /<Nm>Anna Nowak<\/Nm>[\s\S]*<\/Document>\n$/);
     await page.getByLabel("Since").fill("2999-01-01");
     await page.getByRole("button", { name: "Save as camt.053" }).click();
@@ -244,13 +246,11 @@ describe("the page for tellers", { skip: noBrowser }, () => {
   test("The page saves the statement as the CSV that the command prints", async (t) => {
     const { page } = await visit(t, server.url);
     await find(page, "80010112340", "Anna Nowak");
-    const saved = page.waitForEvent("download");
-    await page.getByRole("button", { name: "CSV" }).click();
-    const file = await saved;
-    assert.equal(file.suggestedFilename(), "statement Anna Nowak.csv");
+    const { name, text } = await savedBy(page.getByRole("button", { name: "CSV" }));
+    assert.equal(name, "statement Anna Nowak.csv");
     const printed = await runHere(["account", "history", "80010112340", "--format", "csv"], {
       env: { FX_URL: server.url },
     });
-    assert.equal(readFileSync(await file.path(), "utf8"), printed.stdout);
+    assert.equal(text, printed.stdout);
   });
 });

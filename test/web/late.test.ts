@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
-import { type Served, startFx } from "../support/run-fx.ts";
 import {
   ask,
   balancesAre,
@@ -21,6 +20,8 @@ import {
   openAccount,
   parts,
   postTo,
+  savedBy,
+  suiteServer,
 } from "./teller.ts";
 
 const anna = { pesel: "80010112340", name: "Anna Nowak" };
@@ -41,11 +42,7 @@ const translate = `(() => {
 })()`;
 
 describe("answers that come late, and work that is left", { skip: noBrowser }, () => {
-  let server: Served;
-  before(async () => {
-    server = await startFx(["--demo"]);
-  });
-  after(() => server?.stop());
+  const server = suiteServer("--demo");
 
   const post = (path: string, body: object) => postTo(server.url, path, body);
 
@@ -286,9 +283,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     assert.deepEqual(await printed(), [1, 2, 3]);
     for (const count of [4, 5]) {
       await post(`user/${pesel}/deposits`, { amount: 1, currency: "PLN" });
-      const download = page.waitForEvent("download");
-      await statement.getByRole("button", { name: "Save as CSV" }).click();
-      const text = readFileSync(await (await download).path(), "utf8");
+      const { text } = await savedBy(statement.getByRole("button", { name: "Save as CSV" }));
       assert.equal(text.trim().split("\r\n").length, count + 1);
     }
     await page.route(/limit=200(?!.*cursor)/, (route) => route.abort());
@@ -542,7 +537,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await page.evaluate(translate);
     await page.getByRole("button", { name: "English" }).click();
     await find(page, jan.pesel, jan.name);
-    await entriesOn(page, 3).catch(() => {});
+    await parts(page).statement.locator("tbody tr").first().waitFor();
     assert.doesNotMatch(await page.locator("main").innerText(), /Macz/);
   });
 });

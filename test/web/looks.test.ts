@@ -3,14 +3,13 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { createRequire } from "node:module";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
-import { type Served, startFx } from "../support/run-fx.ts";
-import { ask, balancesAre, entriesOn, find, openAccount, parts } from "./teller.ts";
+import { ask, balancesAre, entriesOn, find, openAccount, parts, suiteServer } from "./teller.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const anna = "80010112340";
@@ -34,11 +33,7 @@ const sticksOut = `(() => document.documentElement.scrollWidth <= innerWidth ? [
     .map((e) => e.tagName + "." + e.className))()`;
 
 describe("the page", { skip: noBrowser }, () => {
-  let server: Served;
-  before(async () => {
-    server = await startFx(["--demo"]);
-  });
-  after(() => server?.stop());
+  const server = suiteServer("--demo");
 
   /** Goes through every view, and looks at each. */
   async function everyView(page: Page, look: (view: string) => Promise<void>): Promise<void> {

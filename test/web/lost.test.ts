@@ -21,6 +21,7 @@ import {
   openAccount,
   parts,
   postTo,
+  suiteServer,
 } from "./teller.ts";
 
 const buy100 = { from: "PLN", to: "USD", side: "Buy", amount: "100" } as const;
@@ -38,11 +39,7 @@ async function intercept(page: Page, fate: Fate, then = async () => {}): Promise
 }
 
 describe("an order from the page", { skip: noBrowser }, () => {
-  let server: Served;
-  before(async () => {
-    server = await startFx(["--demo"]);
-  });
-  after(() => server?.stop());
+  const server = suiteServer("--demo");
 
   /** The page with an account of 1,000.00 PLN, and an order of 100.00 USD that is to be confirmed. */
   async function offered(t: TestContext, index: number) {
@@ -327,11 +324,7 @@ describe("a batch on the page of a server at the bank's rates", { skip: noBrowse
 });
 
 describe("the page of a server without rates", { skip: noBrowser }, () => {
-  let server: Served;
-  before(async () => {
-    server = await startFx(["--rates", "http://127.0.0.1:1"]);
-  });
-  after(() => server?.stop());
+  const server = suiteServer("--rates", "http://127.0.0.1:1");
 
   for (const [locale, words] of [
     ["en-GB", "The rate table is 9 days old"],

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { MoneyJson } from "../../src/wire/fields.ts";
 import { noBrowser, visit } from "../support/browser.ts";
-import { runFx, type Served, startFx } from "../support/run-fx.ts";
-import { find } from "./teller.ts";
+import { runFx } from "../support/run-fx.ts";
+import { find, savedBy, suiteServer } from "./teller.ts";
 
 const orders = [
   "pesel;from;to;toBuy;toSell;uwagi",
@@ -18,11 +18,7 @@ const orders = [
 ].join("\r\n");
 
 describe("the page for operators", { skip: noBrowser }, () => {
-  let server: Served;
-  before(async () => {
-    server = await startFx(["--demo"]);
-  });
-  after(() => server?.stop());
+  const server = suiteServer("--demo");
 
   function files(t: TestContext) {
     const folder = mkdtempSync(join(tmpdir(), "fx-page-"));
@@ -35,13 +31,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
 
   const open = (page: Page, view: string) => page.getByRole("button", { name: view, exact: true }).click();
   const drop = (page: Page, path: string) => page.getByLabel("Batch file").setInputFiles(path);
-  const saved = async (page: Page, name: string) => {
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.getByRole("button", { name }).click(),
-    ]);
-    return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
-  };
+  const saved = (page: Page, name: string) => savedBy(page.getByRole("button", { name }));
   const figure = (page: Page, label: string) =>
     page.locator("dl.tiles div", { has: page.getByText(label, { exact: true }) }).locator("dd");
 

@@ -1,18 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { TillJson } from "../../src/wire/ledger.ts";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
-import { type Served, startFx } from "../support/run-fx.ts";
-import { ask, entriesOn, eventually, find, openAccount, parts } from "./teller.ts";
+import { ask, entriesOn, eventually, find, openAccount, parts, postTo, suiteServer } from "./teller.ts";
 
 describe("the page for tellers on paper, and what stands around it", { skip: noBrowser }, () => {
-  let server: Served;
-  before(async () => {
-    server = await startFx(["--demo", "--office-name", "Kantor Wawel", "--office-tax", "676-000-00-00"]);
-  });
-  after(() => server?.stop());
+  const server = suiteServer("--demo", "--office-name", "Kantor Wawel", "--office-tax", "676-000-00-00");
 
   test("The page prints the whole statement, also of what was not scrolled to, or the receipt alone", async (t) => {
     const pesel = adult(11);
@@ -91,7 +86,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     const withdraw = page.getByRole("button", { name: "Withdraw" });
     assert.deepEqual([await exchange.count(), await amount.count(), await withdraw.count()], [0, 0, 0]);
     const deposit = { amount: 1, currency: "PLN" };
-    for (let nth = 0; nth < 101; nth += 1) await post(server, `user/${pesel}/deposits`, deposit);
+    for (let nth = 0; nth < 101; nth += 1) await postTo(server.url, `user/${pesel}/deposits`, deposit);
     await page.reload();
     await find(page, "zajęta", "Ewa Zajęta");
     await blocked.getByText("freeze 12/2026").waitFor();
@@ -107,7 +102,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     const pesel = adult(15);
     await openAccount(page, { pesel, first: "Jan", surname: "Spóźniony" });
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
-    await post(server, `user/${pesel}/block`, { reason: "freeze" });
+    await postTo(server.url, `user/${pesel}/block`, { reason: "freeze" });
     await parts(page).confirm.click();
     await page.getByRole("region", { name: "This account is blocked." }).getByText("freeze").waitFor();
     assert.equal(await parts(page).exchange.count(), 0);
@@ -121,7 +116,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
       return Number(came) - Number(out);
     };
     await openAccount(page, { pesel: adult(16), first: "Ala", surname: "Kasowa", initial: "70.30" });
-    await post(server, `user/${adult(16)}/withdrawals`, { amount: 20.2, currency: "PLN" });
+    await postTo(server.url, `user/${adult(16)}/withdrawals`, { amount: 20.2, currency: "PLN" });
     await page.getByRole("button", { name: "Till" }).click();
     const row = page.getByRole("row", { name: /^PLN/ });
     const cells = async () => (await row.getByRole("cell").allInnerTexts()).map((text) => text.trim());
@@ -171,16 +166,6 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await page.locator(".live-responses-table .response-col_status", { hasText: "200" }).waitFor();
   });
 });
-
-async function post({ url }: Served, path: string, body: object): Promise<void> {
-  const headers = { "content-type": "application/json" };
-  const { status } = await fetch(`${url}/api/${path}`, {
-    method: "POST",
-    headers,
-    body: JSON.stringify(body),
-  });
-  assert.equal(status, 200);
-}
 
 /** The parts that a printer gets. */
 async function onPaper(page: Page) {

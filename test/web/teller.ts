@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Locator, Page, Request, Route } from "playwright-core";
+import { type Served, startFx } from "../support/run-fx.ts";
 
 export interface Customer {
   readonly pesel: string;
@@ -16,6 +19,20 @@ export interface Order {
   readonly side: "Buy" | "Sell";
   /** As it is typed. */
   readonly amount: string;
+}
+
+/** A server for the tests of one suite. */
+export function suiteServer(...args: readonly string[]): Pick<Served, "url" | "output"> {
+  const server = {} as Served;
+  before(async () => void Object.assign(server, await startFx(args)));
+  after(() => server.stop?.());
+  return server;
+}
+
+/** The file that a button saves. */
+export async function savedBy(button: Locator): Promise<{ readonly name: string; readonly text: string }> {
+  const [download] = await Promise.all([button.page().waitForEvent("download"), button.click()]);
+  return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
 }
 
 /** The parts of the page by their promised English names, exactly. */

@@ -153,6 +153,8 @@ export class BatchJob extends Watched {
 
   /** A dry run that ended early is of no use; what was carried out is kept. */
   #end(fault: unknown, isEarly: boolean): void {
+    // Lines that cannot be sent are told before those beside them are answered.
+    this.#state.results.sort((a, b) => a.line.number - b.line.number);
     if (this.#state.step === "working") this.#set({ step: isEarly ? "stopped" : "finished", fault });
     else this.#set(isEarly ? { ...noBatch, results: [], fault } : { step: "checked" });
   }

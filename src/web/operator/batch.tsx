@@ -183,7 +183,7 @@ function Actions({ job, file }: BatchProps & { readonly file: KeyedFile }) {
         {step !== "checked" && (
           <Button
             label={texts.saveResults}
-            onClick={() => saveFile("results.ndjson", "application/x-ndjson", resultsText(inOrder(results)))}
+            onClick={() => saveFile("results.ndjson", "application/x-ndjson", resultsText(results))}
           />
         )}
         {rejects !== "" && (
@@ -204,7 +204,7 @@ function Actions({ job, file }: BatchProps & { readonly file: KeyedFile }) {
 function Refusals({ results }: { readonly results: readonly AnsweredLine[] }) {
   const { format, texts } = useApp();
   const faultText = useFaultText();
-  const refused = inOrder(results).filter((result) => result.state === "refused");
+  const refused = results.filter((result) => result.state === "refused");
   if (refused.length === 0) return null;
   return (
     <div class="wide">
@@ -224,10 +224,6 @@ function Refusals({ results }: { readonly results: readonly AnsweredLine[] }) {
       {refused.length > shownRefusals && <p class="muted">{texts.more}</p>}
     </div>
   );
-}
-
-function inOrder(results: readonly AnsweredLine[]): readonly AnsweredLine[] {
-  return [...results].sort((a, b) => a.line.number - b.line.number);
 }
 
 const shownNames = 50;
