@@ -3,6 +3,7 @@ import type { AccountJson, ListedAccountJson } from "../wire/accounts.ts";
 import { useApp, useCustomer, useMay } from "./app.ts";
 import { heldOf } from "./balances.tsx";
 import { type CashDraft, orderOf, orderOut } from "./customer.ts";
+import type { Wish } from "./desk.ts";
 import { Button } from "./elements.tsx";
 import { AmountField, CurrencyField, Field } from "./field.tsx";
 import { typedAmount } from "./format.ts";
@@ -39,17 +40,45 @@ export function Cash({ account }: CashProps) {
 }
 
 function Money({ account }: CashProps) {
+  const { desk, texts } = useApp();
+  const { pesel, blocked = false } = account;
+  return (
+    <form noValidate>
+      <CashFields
+        pesel={pesel}
+        held={(currency) => heldOf(account, currency)}
+        deposit={texts.deposit}
+        withdraw={blocked ? undefined : texts.withdraw}
+        onWish={(wish) => void desk.ask(pesel, wish)}
+      />
+      <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
+    </form>
+  );
+}
+
+interface CashFieldsProps {
+  readonly pesel: string;
+  /** The balance in a currency, where it is a limit. */
+  readonly held?: (currency: string) => number;
+  /** The labels of the buttons; a withdrawal without one is not possible. */
+  readonly deposit: string;
+  readonly withdraw: string | undefined;
+  readonly isDisabled?: boolean;
+  readonly onWish: (wish: Extract<Wish, { kind: "deposit" | "withdrawal" }>) => void;
+}
+
+/** The fields for cash that comes to an account or leaves it, with a button for each. */
+export function CashFields({ pesel, held, deposit, withdraw, isDisabled, onWish }: CashFieldsProps) {
   const { desk, texts, format } = useApp();
-  const { pesel } = account;
   const customer = useCustomer(pesel);
   const { typed, currency, note } = customer.cash;
   /** The form as it was when a button found its amount wrong. */
   const [refused, setRefused] = useState<CashDraft>();
   const order = orderOf(customer, ["deposit", "withdrawal"]);
   const amount = typedAmount(typed, currency);
-  const held = { symbol: currency, amount: heldOf(account, currency) };
+  const most = { symbol: currency, amount: held?.(currency) ?? 0 };
   const fault = "fault" in amount && refused === customer.cash ? texts.amountFault[amount.fault] : undefined;
-  const isMore = order === undefined && "amount" in amount && amount.amount > held.amount;
+  const isMore = held && order === undefined && "amount" in amount && amount.amount > most.amount;
   const ask = (kind: "deposit" | "withdrawal") => {
     if ("fault" in amount) {
       setRefused(customer.cash);
@@ -57,45 +86,42 @@ function Money({ account }: CashProps) {
       return;
     }
     const money = { symbol: currency, amount: amount.amount };
-    void desk.ask(pesel, { kind, money, note: note.trim() === "" ? undefined : note });
+    onWish({ kind, money, note: note.trim() === "" ? undefined : note });
   };
   const edit = (cash: Partial<CashDraft>) => void desk.tell(pesel, { is: "typed", cash });
   return (
-    <form noValidate>
-      <fieldset class="fields" disabled={orderOut(customer) !== undefined}>
-        <AmountField
-          label={texts.cashSum}
-          value={typed}
-          onValue={(value) => edit({ typed: value })}
-          currency={currency}
-          isTold={fault !== undefined}
-        />
-        <CurrencyField
-          label={texts.cashCurrency}
-          value={currency}
-          onValue={(value) => edit({ currency: value })}
-        />
-        <Field label={texts.note} value={note} maxLength={200} onValue={(value) => edit({ note: value })} />
-        {fault !== undefined && <p role="alert">{fault}</p>}
-        <p class="actions" hidden={order !== undefined}>
-          <Button label={texts.deposit} onClick={() => ask("deposit")} />
-          {!account.blocked && <Button label={texts.withdraw} onClick={() => ask("withdrawal")} />}
-          {held.amount > 0 && !account.blocked && (
-            <Button
-              label={texts.allOfIt(format.money(held))}
-              class="plain"
-              onClick={() => edit({ typed: format.typed(held.amount, currency) })}
-            />
-          )}
-          {isMore && (
-            <span class="muted" role="status">
-              {texts.onlyHeld(format.money(held))}
-            </span>
-          )}
-        </p>
-      </fieldset>
-      <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
-    </form>
+    <fieldset class="fields" disabled={isDisabled ?? orderOut(customer) !== undefined}>
+      <AmountField
+        label={texts.cashSum}
+        value={typed}
+        onValue={(value) => edit({ typed: value })}
+        currency={currency}
+        isTold={fault !== undefined}
+      />
+      <CurrencyField
+        label={texts.cashCurrency}
+        value={currency}
+        onValue={(value) => edit({ currency: value })}
+      />
+      <Field label={texts.note} value={note} maxLength={200} onValue={(value) => edit({ note: value })} />
+      {fault !== undefined && <p role="alert">{fault}</p>}
+      <p class="actions" hidden={order !== undefined}>
+        <Button label={deposit} onClick={() => ask("deposit")} />
+        {withdraw !== undefined && <Button label={withdraw} onClick={() => ask("withdrawal")} />}
+        {most.amount > 0 && withdraw !== undefined && (
+          <Button
+            label={texts.allOfIt(format.money(most))}
+            class="plain"
+            onClick={() => edit({ typed: format.typed(most.amount, currency) })}
+          />
+        )}
+        {isMore && (
+          <span class="muted" role="status">
+            {texts.onlyHeld(format.money(most))}
+          </span>
+        )}
+      </p>
+    </fieldset>
   );
 }
 

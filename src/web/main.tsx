@@ -34,7 +34,7 @@ import { UnderWay } from "./under-way.tsx";
 
 const languageName = "fx-language";
 const refreshEveryMs = 60_000;
-const retrySeconds = 10;
+const retryMs = 10_000;
 
 function firstLanguage(): Language {
   const chosen = localStorage.getItem(languageName);
@@ -104,11 +104,12 @@ interface NotBegunProps {
   readonly onRetry: () => void;
 }
 
-/** Says why the page cannot begin, and tries again when the server says, or soon. */
+/** Says why the page cannot begin, and tries again soon, unless the server has said when. */
 function NotBegun({ failure, texts, language, isUnsettled, onRetry }: NotBegunProps) {
   const refusal = failure instanceof ProblemAnswer ? failure : undefined;
   useEffect(() => {
-    const timer = setTimeout(onRetry, (refusal?.retryAfterSeconds ?? retrySeconds) * 1000);
+    if (refusal?.retryAfterSeconds !== undefined) return undefined;
+    const timer = setTimeout(onRetry, retryMs);
     return () => clearTimeout(timer);
   }, [failure]);
   return (

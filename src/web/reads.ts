@@ -119,8 +119,12 @@ export class Reads extends Watched {
       this.#set(entry, { ...unasked, value: isSame ? before : value, time: new Date() });
     } catch (failure) {
       if (signal.aborted) return;
-      const isGone = failure instanceof ProblemAnswer && isOfRequest(failure.problem.code);
+      const refusal = failure instanceof ProblemAnswer ? failure : undefined;
+      const isGone = refusal !== undefined && isOfRequest(refusal.problem.code);
       this.#set(entry, { ...unasked, value: isGone ? undefined : before, failure, time });
+      // A server that is busy says when to ask again.
+      const wait = refusal?.retryAfterSeconds;
+      if (wait !== undefined) setTimeout(() => !signal.aborted && this.#start(url, entry), wait * 1000);
     }
   }
 

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import fc from "fast-check";
 import { FxError } from "../../src/core/errors.ts";
 import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
 import { Reads } from "../../src/web/reads.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
+import { until } from "../support/until.ts";
 
 /** Lets what has been answered be told. */
 const told = () => new Promise((resolve) => setImmediate(resolve));
@@ -107,6 +109,25 @@ describe("what the page reads", () => {
     reads.refresh();
     await told();
     assert.deepEqual([...loads], [...again.map((url) => [url, 2]), ["api/till", 1]]);
+  });
+
+  test("A read that a busy server refused is repeated when the server says so, if it is still in use", async () => {
+    let loads = 0;
+    const busy = new ProblemAnswer(encodeProblem(new FxError("overloaded", "Busy."), "1"), 0.01);
+    const get = async <T>(url: string) => {
+      loads += 1;
+      if (loads < 3) throw busy;
+      return url as T;
+    };
+    const reads = new Reads({ get });
+    const end = reads.use("a");
+    await until(() => reads.get("a").value === "a");
+    assert.equal(loads, 3);
+    end();
+    loads = 0;
+    reads.use("b")();
+    await setTimeout(50);
+    assert.equal(loads, 1);
   });
 
   test("An answer stays with its time when no other comes, and goes when the server says that it is not there", async () => {

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { newKey } from "../answers.ts";
-import { useApp, useFailureText } from "../app.ts";
+import { useApp, useFailureText, useTask } from "../app.ts";
 import { Button } from "../elements.tsx";
 import { Field } from "../field.tsx";
 
@@ -8,16 +8,13 @@ import { Field } from "../field.tsx";
 function useTrading() {
   const { api, reads } = useApp();
   const failureText = useFailureText();
-  const [failure, setFailure] = useState<unknown>();
-  const send = async (path: "suspension" | "resumption", body: object) => {
-    setFailure(undefined);
-    try {
-      await api.change(`api/trading/${path}`, { body, key: newKey() });
-    } catch (problem) {
-      setFailure(problem);
-    }
-    reads.stale("api/rates", "health/ready");
-  };
+  const { failure, run } = useTask<string>();
+  const send = (path: "suspension" | "resumption", body: object) =>
+    run(() =>
+      api
+        .change(`api/trading/${path}`, { body, key: newKey() })
+        .finally(() => reads.stale("api/rates", "health/ready")),
+    );
   return { send, fault: failure === undefined ? undefined : failureText(failure) };
 }
 
@@ -30,7 +27,7 @@ export function Suspend() {
   if (rates === undefined || rates.suspension) return null;
   const submit = () => {
     setMissing(reason.trim() === "");
-    if (reason.trim() !== "") void send("suspension", { reason });
+    if (reason.trim() !== "") send("suspension", { reason });
   };
   return (
     <form class="card" noValidate onSubmit={submit}>
@@ -58,7 +55,7 @@ export function Resume() {
   return (
     <>
       {" "}
-      <Button label={texts.resumeTrading} onClick={() => void send("resumption", {})} />
+      <Button label={texts.resumeTrading} onClick={() => send("resumption", {})} />
       {fault !== undefined && <span role="alert"> {fault}</span>}
     </>
   );
