@@ -10,17 +10,16 @@ const dropsToldMs = 10_000;
 interface UnderWay {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** How many requests came behind it. */
-  behind: number;
+  /** Begin the requests that came behind it, in their order. */
+  readonly waiting: (() => void)[];
 }
 
 export interface Connections {
   /**
-   * Counts a request as under way until its answer is over. A connection has one at a time: if there is another one, the
-   * request is not begun, and the other's answer closes the connection (RFC 9112, 9.6).
-   * @returns whether it is begun
+   * Calls `start` when the requests before it on the connection are answered: at once, if there are none, and never, if
+   * the connection is closed before (RFC 9112, 9.3.2 and 9.6). The request is under way from then until its answer is over.
    */
-  begin(request: FastifyRequest, reply: FastifyReply): boolean;
+  begin(request: FastifyRequest, reply: FastifyReply, start: () => void): void;
   /** The request under way on a connection. */
   underWay(socket: Socket): Pick<UnderWay, "request" | "response"> | undefined;
   /** Closes a connection once the request under way is answered. */
@@ -73,21 +72,28 @@ export function limitConnections(
     response?.once("close", () => socket.destroySoon());
   }
 
+  function startOn(socket: Socket, each: UnderWay, start: () => void): void {
+    // An answer that closes its connection is the last: the client takes what it sent after that for not begun.
+    if (!socket.writable) return;
+    underWay.set(socket, each);
+    each.response.once("close", () => {
+      underWay.delete(socket);
+      each.waiting.shift()?.();
+    });
+    start();
+  }
+
   return {
     endAfterAnswer,
-    begin({ raw: request }, reply) {
+    begin({ raw: request }, reply, start) {
       const { socket } = request;
-      const other = underWay.get(socket);
-      if (other !== undefined) {
-        other.behind += 1;
-        if (other.behind === 1) endAfterAnswer(socket);
-        if (other.behind >= pipelinedAtMost) socket.destroy();
-        // An answer that closes its connection is the last: the client takes what it sent after that for not begun.
-      } else if (socket.writable) {
-        underWay.set(socket, { request, response: reply.raw, behind: 0 });
-        whenOver(reply, () => underWay.delete(socket));
-      }
-      return underWay.get(socket)?.request === request;
+      const before = underWay.get(socket);
+      if (before === undefined) startOn(socket, { request, response: reply.raw, waiting: [] }, start);
+      else if (before.waiting.length + 1 < pipelinedAtMost) {
+        before.waiting.push(() =>
+          startOn(socket, { request, response: reply.raw, waiting: before.waiting }, start),
+        );
+      } else socket.destroy();
     },
     underWay: (socket) => underWay.get(socket),
     closeUnused() {

@@ -181,13 +181,14 @@ function beginRequests(
       outcomes.add(written);
       void written.finally(() => outcomes.delete(written));
     };
-    if (!connections.begin(request, reply)) return void reply.hijack();
-    whenOver(reply, ended);
-    reply.headers(headers).header("x-request-id", request.id);
-    const fault = formFault(request.raw);
-    // A proxy may take what follows for another request than fx does.
-    if (fault !== undefined) reply.header("connection", "close");
-    next(fault);
+    connections.begin(request, reply, () => {
+      whenOver(reply, ended);
+      reply.headers(headers).header("x-request-id", request.id);
+      const fault = formFault(request.raw);
+      // A proxy may take what follows for another request than fx does.
+      if (fault !== undefined) reply.header("connection", "close");
+      next(fault);
+    });
   };
 }
 

@@ -37,7 +37,6 @@ const bulkHead = (fields: string) =>
 
 describe("requests on a connection that has one under way", () => {
   for (const [what, behind] of Object.entries({
-    "another request": getRequest(path),
     "what is no HTTP": "no HTTP\r\n\r\n",
     "a body that is chunked wrongly": `${openingHead("Transfer-Encoding: chunked")}no chunk\r\n`,
     "a body that does not arrive in time": `${openingHead("Content-Length: 9")}{`,
@@ -59,6 +58,22 @@ describe("requests on a connection that has one under way", () => {
       assert.equal(seen.asked, 1);
     });
   }
+
+  test("Pipelined requests are begun one after another, and answered in their order", async (t) => {
+    const { server, seen, release } = await startGated();
+    t.after(() => server.close());
+    const { socket, get, statuses, received } = await openConnection(server.url);
+    socket.write(getRequest(path) + `${openingHead("Content-Length: 2")}{}` + getRequest(path));
+    get("/api/nothing", ...numbers(12).map(() => path));
+    await until(() => seen.asked === 1);
+    await pause(50);
+    assert.equal(seen.asked, 1);
+    release();
+    await until(() => statuses().length === 16);
+    assert.deepEqual(statuses(), [200, 400, 200, 404, ...numbers(12).map(() => 200)]);
+    assert.doesNotMatch(received(), /connection: close/i);
+    socket.destroy();
+  });
 
   for (const count of [17, 1000]) {
     test(`A connection with ${count} pipelined requests is closed, and one is begun`, async (t) => {
