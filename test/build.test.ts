@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { newFolder } from "./support/folder.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -45,26 +45,22 @@ describe("the lock file", () => {
     );
   });
 
-  test("The lock file gets no registry from npm, whatever the settings of whoever installs", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "fx-lock-"));
-    try {
-      for (const name of [".npmrc", "package.json", "package-lock.json"])
-        cpSync(join(root, name), join(folder, name));
-      const { PATH = "" } = process.env;
-      const env = { PATH, HOME: folder, NODE_ENV: "production", npm_config_cache: join(folder, "cache") };
-      const settings = async (name: string) => {
-        const npm = spawn("npm", ["config", "get", name], {
-          cwd: folder,
-          env,
-          stdio: ["ignore", "pipe", "inherit"],
-        });
-        return (await text(npm.stdout)).trim();
-      };
-      assert.equal(await settings("omit-lockfile-registry-resolved"), "true");
-      assert.equal(await settings("include"), "dev");
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+  test("The lock file gets no registry from npm, whatever the settings of whoever installs", async (t) => {
+    const folder = newFolder(t);
+    for (const name of [".npmrc", "package.json", "package-lock.json"])
+      cpSync(join(root, name), join(folder, name));
+    const { PATH = "" } = process.env;
+    const env = { PATH, HOME: folder, NODE_ENV: "production", npm_config_cache: join(folder, "cache") };
+    const settings = async (name: string) => {
+      const npm = spawn("npm", ["config", "get", name], {
+        cwd: folder,
+        env,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      return (await text(npm.stdout)).trim();
+    };
+    assert.equal(await settings("omit-lockfile-registry-resolved"), "true");
+    assert.equal(await settings("include"), "dev");
   });
 
   test("The lock file has the packages of every platform", () => {

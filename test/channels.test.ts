@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
@@ -20,18 +18,13 @@ import {
   overHttp,
 } from "./support/channels.ts";
 import { adult, decimal, opening } from "./support/fixture.ts";
+import { newFolder } from "./support/folder.ts";
 import { runHere, serveHere } from "./support/run-here.ts";
 import { openInstance, startServer, type TestServer } from "./support/server.ts";
 import { refuses } from "./support/service.ts";
 
 const pesels = [adult(0), adult(1), adult(2)] as const;
 const [pesel] = pesels;
-
-function newFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "fx-channels-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 test("The same requests leave the same journal and get the same outcomes, over HTTP, by commands and in batches, at a store and at a server", async (t) => {
   const channels: Readonly<Record<string, (target: string, folder: string) => Channel>> = {

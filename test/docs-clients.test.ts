@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { adult } from "./support/fixture.ts";
+import { newFolder } from "./support/folder.ts";
 import { runFx, type Served, startFx } from "./support/run-fx.ts";
 import { openTcpProxy } from "./support/tcp-proxy.ts";
 import { until } from "./support/until.ts";
@@ -47,8 +47,9 @@ async function brokenNetwork(target: number, part: number) {
   return { ...network, broken };
 }
 
+const folder = newFolder();
+
 describe("The programs of docs/clients", { concurrency: true }, () => {
-  const folder = mkdtempSync(join(tmpdir(), "fx-clients-"));
   const env: Record<string, string> = { PATH: process.env.PATH ?? "", HOME: folder, LC_ALL: "C.UTF-8" };
   let server: Served;
 
@@ -58,10 +59,7 @@ describe("The programs of docs/clients", { concurrency: true }, () => {
     env.FX_TOKEN = stdout.trim();
     server = await startFx(["--rates", "demo", "--tokens", tokens, "--log-level", "silent"]);
   });
-  after(async () => {
-    await server?.stop();
-    rmSync(folder, { recursive: true });
-  });
+  after(() => server?.stop());
 
   const fx = async (...args: string[]) => {
     const ran = await runFx(args, { env: { FX_URL: server.url, FX_TOKEN: env.FX_TOKEN ?? "" } });

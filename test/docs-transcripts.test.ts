@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import * as z from "zod";
 import { fullName } from "../src/cli/command.ts";
 import { account, listedAccount } from "../src/wire/accounts.ts";
@@ -15,6 +14,7 @@ import { position, till } from "../src/wire/ledger.ts";
 import { rateHistory, rates, trading } from "../src/wire/rates.ts";
 import { roles } from "../src/wire/role.ts";
 import { commands, jsonCommands } from "./support/commands.ts";
+import { newFolder } from "./support/folder.ts";
 import { startFx } from "./support/run-fx.ts";
 import { fxInShell } from "./support/shell.ts";
 import { type Reply, runCommandAtTerminal } from "./support/terminal.ts";
@@ -35,8 +35,7 @@ interface Step {
   readonly printed: string;
 }
 
-const folder = mkdtempSync(join(tmpdir(), "fx-docs-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 for (const [name, shift] of [
   ["fx", ""],
   ["npx", "shift; "],

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -9,6 +8,7 @@ import { operations } from "../src/wire/operations.ts";
 import { statusOf } from "../src/wire/problem.ts";
 import { sendBulk } from "./support/bulk.ts";
 import { adult } from "./support/fixture.ts";
+import { newFolder } from "./support/folder.ts";
 import { send } from "./support/http.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 
@@ -167,8 +167,7 @@ describe("promtool", {
 
   test("promtool can read the queries of the dashboard", (t) => {
     const rules = queries.map((expr, nth) => ({ record: `panel:${nth}`, expr }));
-    const folder = mkdtempSync(join(tmpdir(), "fx-rules-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder(t);
     const file = join(folder, "dashboard.json");
     writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
     const answer = promtool(["check", "rules", file]);

@@ -1,22 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, delimiter, join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import packageJson from "../package.json" with { type: "json" };
+import { newFolder } from "./support/folder.ts";
 import { runFx, startFx } from "./support/run-fx.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -34,8 +25,7 @@ const permissive = "MIT ISC BSD-2-Clause BSD-3-Clause Apache-2.0 BlueOak-1.0.0 U
 
 // It takes half a minute, so it is not among the tests: npm run try-package.
 describe("the packed package, installed under a prefix without a network", () => {
-  const prefix = mkdtempSync(join(tmpdir(), "fx-package-"));
-  after(() => rmSync(prefix, { recursive: true }));
+  const prefix = newFolder();
   const fx = join(prefix, "bin/fx");
   const installed = join(prefix, "lib/node_modules/fx");
   const dist = join(installed, "dist");

@@ -1,23 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import {
-  copyFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { before, describe, type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync } from "@photostructure/sqlite";
 import type { Operation } from "../src/wire/operation.ts";
 import { operations } from "../src/wire/operations.ts";
 import { adult } from "./support/fixture.ts";
+import { newFolder } from "./support/folder.ts";
 import { type HttpAnswer, send } from "./support/http.ts";
 import { type Ran, runFx, type Served, startFx } from "./support/run-fx.ts";
 
@@ -30,7 +22,7 @@ const balance = "7318.37";
 /** One that no file has, and those that are made before the tests. */
 const token = `fxt_${"Zq7".repeat(12)}`;
 const made = { operator: "", viewer: "", revoked: "" };
-const tokenFolder = mkdtempSync(join(tmpdir(), "fx-privacy-tokens-"));
+const tokenFolder = newFolder();
 const tokenFile = join(tokenFolder, "tokens.json");
 const key = (nth: number) => `key-of-${holder}-${nth}`;
 
@@ -60,7 +52,6 @@ before(async () => {
   isSilentAbout(readFileSync(tokenFile, "utf8"), "the file of tokens");
   assert.equal((await fx("revoke", "revoked")).exit, 0);
 });
-after(() => rmSync(tokenFolder, { recursive: true }));
 
 function basic(password: string): string {
   return Buffer.from(`fx:${password}`).toString("base64");
@@ -257,8 +248,7 @@ async function isSilent(served: Served, told: string): Promise<string> {
 }
 
 function folderOf(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "fx-privacy-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder(t);
   return folder;
 }
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
@@ -8,6 +7,7 @@ import { UnfitFile } from "../../src/batch/unfit-file.ts";
 import { openBatch } from "../../src/cli/commands/batch/file.ts";
 import { readBatch } from "../../src/web/operator/batch-file.ts";
 import { adult, today } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 
 const polish = "ąćęłńóśźżĄĆĘŁŃÓŚŹŻ";
 /** The bytes of these letters in DOS's encoding, which no decoder of the platform knows. */
@@ -44,8 +44,7 @@ const csv = (surnames: readonly string[]) =>
   );
 
 function opener(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-encoding-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const path = join(folder, "accounts.csv");
   return async (bytes: Buffer, encoding?: string): Promise<readonly string[] | string> => {
     writeFileSync(path, bytes);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
@@ -10,6 +9,7 @@ import { digestOf } from "../../src/cli/commands/batch/digest.ts";
 import { openBatch } from "../../src/cli/commands/batch/file.ts";
 import { readBatch } from "../../src/web/operator/batch-file.ts";
 import { adult, today } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 
 /** The fields of a line, with its amount in hundredths. */
 type Asked = Readonly<Record<string, string>> & { readonly cents: number; readonly amount: string };
@@ -138,8 +138,7 @@ function bytesOf(asked: readonly Asked[], how: Spelling): Buffer {
 }
 
 function files(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-identity-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const path = join(folder, "orders");
   return async (bytes: Buffer) => {
     writeFileSync(path, bytes);

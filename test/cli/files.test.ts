@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, copyFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { runFx, type Served, startFx } from "../support/run-fx.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-files-"));
+const folder = newFolder();
 const at = (name: string) => join(folder, name);
 const umask = process.umask(0);
-after(() => {
-  process.umask(umask);
-  rmSync(folder, { recursive: true });
-});
+after(() => process.umask(umask));
 
 let served: Served;
 const fx = (line: string, stdin = "") =>

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { publishedDemo } from "../../src/rates/recorded.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { runHere } from "../support/run-here.ts";
 
 /** Sets a terminal's title, clears it, rings, goes back to the start of the line, and turns the direction of text. */
@@ -127,7 +127,7 @@ const server = createServer((request, response) => {
   });
 });
 let url = "";
-const folder = mkdtempSync(join(tmpdir(), "fx-hostile-"));
+const folder = newFolder();
 before(async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -136,7 +136,6 @@ before(async () => {
 after(() => {
   server.close();
   server.closeAllConnections();
-  rmSync(folder, { recursive: true });
 });
 
 const commands: readonly (readonly string[])[] = [

@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { applicationId } from "../../src/sqlite/schema.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { startFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
 import { launcher } from "../support/shell.ts";
@@ -25,7 +26,7 @@ const reading: readonly (readonly string[])[] = [
   ["audit"],
   ["account", "history", pesel, "--format", "camt.053"],
   ["account", "export", pesel],
-  ["statements", "--month", "2020-01", "--out", join(mkdtempSync(join(tmpdir(), "fx-reading-out-")), "out")],
+  ["statements", "--month", "2020-01", "--out", join(newFolder(), "out")],
   ["export", "--format", "hledger"],
   ["export", "--format", "register"],
   ["entries"],

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { newFolder } from "../support/folder.ts";
 import { type Balances, type Event, type Happening, History, type Order, readHistory } from "./history.ts";
 import { balancesAfter, type Final, faultKinds, type JournalEntry, judge, type Reader } from "./judge.ts";
 import { repeatedIn } from "./wire.ts";
@@ -382,24 +381,19 @@ test("The judge's figures count each order once, by its outcome", () => {
   });
 });
 
-test("A history survives writing and reading its file", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "fx-history-"));
-  try {
-    const history = new History(join(folder, "history.ndjson"));
-    const attempt = history.sent(deposit("zażółć", 7));
-    history.add({ event: "unknown", attempt, why: "x".repeat(2_000_000) });
-    history.add({ event: "fault", what: "kill -9" });
-    await history.close();
-    const read = [...readHistory(history.file)];
-    assert.deepEqual(
-      read.map(({ event }) => event),
-      ["sent", "unknown", "fault"],
-    );
-    assert.deepEqual((read[0] as Event & { event: "sent" }).asked, deposit("zażółć", 7));
-    assert.deepEqual(history.counts, { sent: 1, unknown: 1, fault: 1 });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+test("A history survives writing and reading its file", async (t) => {
+  const history = new History(join(newFolder(t), "history.ndjson"));
+  const attempt = history.sent(deposit("zażółć", 7));
+  history.add({ event: "unknown", attempt, why: "x".repeat(2_000_000) });
+  history.add({ event: "fault", what: "kill -9" });
+  await history.close();
+  const read = [...readHistory(history.file)];
+  assert.deepEqual(
+    read.map(({ event }) => event),
+    ["sent", "unknown", "fault"],
+  );
+  assert.deepEqual((read[0] as Event & { event: "sent" }).asked, deposit("zażółć", 7));
+  assert.deepEqual(history.counts, { sent: 1, unknown: 1, fault: 1 });
 });
 
 test("Repeated attempts are found in HAProxy's log, with the same fx or another", () => {

@@ -1,25 +1,22 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { cannotStart, startCluster } from "../cluster/cluster.ts";
+import { newFolder } from "../support/folder.ts";
 
 const pathOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const read = (path: string) => readFileSync(pathOf(path), "utf8");
 const alerts = read("docs/alerts-cluster.yml");
 
+const folder = newFolder();
+
 test("docs/alerts-cluster.yml asks for metrics that Patroni and etcd have", {
   skip: cannotStart(),
 }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "fx-alerts-"));
   const cluster = await startCluster(folder);
-  t.after(async () => {
-    await cluster.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  t.after(() => cluster.stop());
   const metricsOf = async (name: string, port: number) =>
     (await fetch(`http://${cluster.host(name).address}:${port}/metrics`)).text();
   const text = (await metricsOf("db1", 8008)) + (await metricsOf("etcd1", 2379));

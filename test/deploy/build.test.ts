@@ -1,27 +1,17 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { newFolder } from "../support/folder.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 describe("a build over the files of an earlier one", () => {
-  const folder = mkdtempSync(join(tmpdir(), "fx-build-"));
-  after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const main = join(folder, "dist/main.js");
   const leftOver = ["dist/chunk-BEFORE.js", "dist/man/fx-before.1"];
   /** Files that a command which started during the build would not have found. */

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import packageJson from "../../package.json" with { type: "json" };
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { send } from "../support/http.ts";
 import { createDatabase, freePort, type PostgresServer, startPostgres } from "../support/postgres.ts";
 import type { Ran } from "../support/run-fx.ts";
@@ -23,8 +23,7 @@ describe("deploy/fx@.service", {
     spawnSync("systemd-analyze", ["--version"]).error &&
     "systemd-analyze is not installed (apt-get install systemd)",
 }, () => {
-  const folder = mkdtempSync(join(tmpdir(), "fx-unit-"));
-  after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const instance = join(folder, "fx@8080.service");
   copyFileSync(unit, instance);
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { sameSignalMs } from "../../src/cli/signals.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { runFx, spawnFx, startFx } from "../support/run-fx.ts";
 import { until } from "../support/until.ts";
 
@@ -16,8 +16,7 @@ const manyOrders = 40_000;
 
 /** A ledger with accounts, and a file of orders. */
 async function desk(t: TestContext, orders = someOrders) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-batch-killed-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder(t);
   const place = { env: { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" } };
   const file = (name: string, lines: readonly string[]) => {
     const path = join(folder, name);

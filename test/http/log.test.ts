@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { send } from "../support/http.ts";
 import { startServer, useServer } from "../support/server.ts";
 
@@ -60,8 +60,7 @@ test("docs/OPERATIONS.md has the fields of a request's line", async () => {
 });
 
 test("The page, the documentation and the assets are logged and counted as operations are", async (t) => {
-  const page = mkdtempSync(join(tmpdir(), "fx-page-"));
-  t.after(() => rmSync(page, { recursive: true }));
+  const page = newFolder(t);
   mkdirSync(join(page, "assets"));
   writeFileSync(join(page, "index.html"), '<base href="/">');
   writeFileSync(join(page, "assets", "main.js"), "");

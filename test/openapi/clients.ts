@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { newFolder } from "../support/folder.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const here = fileURLToPath(new URL(".", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "fx-openapi-"));
+const folder = newFolder();
 
 // Run by `npm run openapi`, and not with the tests, as it downloads two packages.
 let server: Served;
@@ -17,10 +17,7 @@ before(async () => {
   server = await startFx();
   writeFileSync(join(folder, "openapi.json"), await (await fetch(`${server.url}/openapi.json`)).text());
 });
-after(async () => {
-  await server.stop();
-  rmSync(folder, { recursive: true });
-});
+after(() => server.stop());
 
 test("Redocly's lint finds nothing wrong with the document", () => {
   npx("@redocly/cli@2.77.0", "lint", "openapi.json", "--config", join(here, "redocly.yaml"));

@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { openRates, type RatesOptions } from "../../src/rates/open.ts";
 import { demoTables, openRecorded } from "../../src/rates/recorded.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { now, putInForce } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { quoted } from "../support/live-rates.ts";
 import { publishedTable } from "../support/nbp-stand-in.ts";
 import { publishedOf, ratesEvents } from "../support/rates.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-recorded-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const first = JSON.stringify(publishedOf("108/C/NBP/2026", "2026-06-08"));
 const ahead = publishedOf("110/C/NBP/2026", "2026-06-10");

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { newFolder } from "./folder.ts";
 import type { Ran } from "./run-fx.ts";
 import { runHere, serveHere } from "./run-here.ts";
 
@@ -14,8 +13,7 @@ export type OpenLedger = (t: TestContext) => Promise<Fx>;
 
 export const places: Readonly<Record<string, OpenLedger>> = {
   embedded: async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "fx-commands-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder(t);
     return commandsAt(`sqlite:${join(folder, "fx.db")}`);
   },
   remote: async (t) => {

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
 import { runHere } from "../support/run-here.ts";
 import { ask, entriesOn, find, leaveAlone, openAccount, parts, savedBy, suiteServer } from "./teller.ts";
@@ -77,12 +76,12 @@ describe("what a teller does on the page", { skip: noBrowser }, () => {
   });
 });
 
+const folder = newFolder();
+
 describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
-  let folder: string;
   let server: Served;
   const tokens: Record<string, string> = {};
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), "fx-web-tokens-"));
     const file = join(folder, "tokens.json");
     for (const role of ["viewer", "teller", "operator"]) {
       const { stdout } = await runHere(["token", "create", `a-${role}`, "--role", role, "--tokens", file]);
@@ -90,10 +89,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     }
     server = await startFx(["--demo", "--tokens", file]);
   });
-  after(async () => {
-    await server?.stop();
-    if (folder !== undefined) rmSync(folder, { recursive: true });
-  });
+  after(() => server?.stop());
 
   async function enter(page: Awaited<ReturnType<typeof visit>>["page"], token = ""): Promise<void> {
     await page.getByLabel("Access token").fill(token);

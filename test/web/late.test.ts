@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import {
   ask,
   balancesAre,
@@ -233,8 +233,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
   }
 
   test("A batch goes on when its view is left and the page locks, and closing asks first", async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "fx-page-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder(t);
     const path = join(folder, "long.csv");
     writeFileSync(path, `pesel,from,to,toBuy\n${`${jan.pesel},PLN,USD,0.01\n`.repeat(1000)}`);
     const { page } = await visit(t, server.url);

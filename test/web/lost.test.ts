@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -8,6 +6,7 @@ import { warsawDate } from "../../src/core/date.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult, identified, putInForce } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { type NbpStandIn, startNbpStandIn, tablesUpTo } from "../support/nbp-stand-in.ts";
 import { type Served, startFx } from "../support/run-fx.ts";
 import {
@@ -174,20 +173,20 @@ describe("an order of unknown outcome", { skip: noBrowser }, () => {
   });
 });
 
+/** Removed after the servers of all tests have stopped. */
+const folder = newFolder();
+
 describe("the page of a server at the bank's rates", { skip: noBrowser }, () => {
-  let folder: string;
   let bank: NbpStandIn;
   let server: Served;
   const tables = tablesUpTo(warsawDate(new Date()));
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), "fx-web-"));
     bank = await startNbpStandIn(tables.slice(0, -1));
     server = await startFx(settings());
   });
   after(async () => {
     await server?.stop();
     await bank?.close();
-    if (folder !== undefined) rmSync(folder, { recursive: true });
   });
   const settings = () => ["--db", `sqlite:${join(folder, "fx.db")}`, "--rates", bank.url];
 
@@ -268,14 +267,12 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
 
 describe("a batch on the page of a server at the bank's rates", { skip: noBrowser }, () => {
   test("A batch is carried out at the rates that its question showed, or asks again", async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "fx-web-"));
     const tables = tablesUpTo(warsawDate(new Date()));
     const bank = await startNbpStandIn(tables.slice(0, -1));
-    const server = await startFx(["--db", `sqlite:${join(folder, "fx.db")}`, "--rates", bank.url]);
+    const server = await startFx(["--db", `sqlite:${join(folder, "batch.db")}`, "--rates", bank.url]);
     t.after(async () => {
       await server.stop();
       await bank.close();
-      rmSync(folder, { recursive: true });
     });
     const { page } = await visit(t, server.url);
     const pesel = adult(34);
@@ -297,7 +294,7 @@ describe("a batch on the page of a server at the bank's rates", { skip: noBrowse
     const before = await moves.innerText();
     const newest = tables.at(-1) ?? "";
     bank.tables.push(newest);
-    const store = openSqlite(join(folder, "fx.db"));
+    const store = openSqlite(join(folder, "batch.db"));
     t.after(() => store.close());
     await putInForce(store, identified(JSON.parse(newest), bank.url));
     await first.click();

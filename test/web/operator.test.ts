@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { MoneyJson } from "../../src/wire/fields.ts";
 import { noBrowser, visit } from "../support/browser.ts";
+import { newFolder } from "../support/folder.ts";
 import { runFx } from "../support/run-fx.ts";
 import { find, savedBy, suiteServer } from "./teller.ts";
 
@@ -21,8 +21,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
   const server = suiteServer("--demo");
 
   function files(t: TestContext) {
-    const folder = mkdtempSync(join(tmpdir(), "fx-page-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder(t);
     return (name: string, content: string | Buffer) => {
       writeFileSync(join(folder, name), content);
       return join(folder, name);

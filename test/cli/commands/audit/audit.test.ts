@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { adult } from "../../../support/fixture.ts";
+import { newFolder } from "../../../support/folder.ts";
 import { runFx } from "../../../support/run-fx.ts";
 
 describe("findings of an account whose rows hold PESELs", () => {
   const holder = adult(1);
   const name = adult(2);
-  const folder = mkdtempSync(join(tmpdir(), "fx-audit-"));
+  const folder = newFolder();
   const url = `sqlite:${join(folder, "fx.db")}`;
 
   before(async () => {
@@ -20,7 +19,6 @@ describe("findings of an account whose rows hold PESELs", () => {
     database.exec(`update journal set entry = replace(entry, '"PLN":900', '"PLN":${holder}')`);
     database.close();
   });
-  after(() => rmSync(folder, { recursive: true }));
 
   test("Findings name the PESEL of their account in JSON", async () => {
     const { stdout, exit } = await runFx(["audit", "--url", url, "--json"]);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { adult } from "../../../support/fixture.ts";
+import { newFolder } from "../../../support/folder.ts";
 import { type Ran, runFx, spawnFx, startFx } from "../../../support/run-fx.ts";
 import { runHere } from "../../../support/run-here.ts";
 import { startServer } from "../../../support/server.ts";
@@ -23,8 +23,7 @@ interface Result {
 
 /** A store of its own with one account of 1000 PLN, and a way to write files and run commands there. */
 async function desk(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-batch-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
   const fx = (args: string, stdin = ""): Promise<Ran> =>
     runHere(args.split(" "), { env, cwd: folder, stdin });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -8,6 +7,7 @@ import fc from "fast-check";
 import { readFile } from "../../../../src/batch/file.ts";
 import type { BatchLine } from "../../../../src/batch/line.ts";
 import { adult } from "../../../support/fixture.ts";
+import { newFolder } from "../../../support/folder.ts";
 import { runHere } from "../../../support/run-here.ts";
 
 const header = "pesel;from;to;toBuy;toSell";
@@ -18,8 +18,7 @@ const toSell = (line: BatchLine | undefined) => (Object(line?.body) as { toSell?
 
 /** A ledger of its own in a folder with files as Excel writes them. */
 function desk(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-excel-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
   return {
     path: (name: string) => join(folder, name),
@@ -279,8 +278,8 @@ describe("the rows of a CSV file", () => {
 describe("a file that a spreadsheet has saved again", () => {
   const [first, second] = ["75061598768", "02291234562"];
   for (const damaged of ["2291234562", "2,29123E+09", ""]) {
-    test(`A file saved again by a spreadsheet with ${damaged || "nothing"} for a PESEL pays nobody twice in a script`, async () => {
-      const folder = mkdtempSync(join(tmpdir(), "fx-again-"));
+    test(`A file saved again by a spreadsheet with ${damaged || "nothing"} for a PESEL pays nobody twice in a script`, async (t) => {
+      const folder = newFolder(t);
       const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
       const create = ["account", "create", first, "--name", "Jan", "--surname", "Kowalski", "--pln", "0"];
       assert.equal((await runHere(create, { env })).exit, 0);
@@ -292,7 +291,6 @@ describe("a file that a spreadsheet has saved again", () => {
       writeFileSync(path, deposits(damaged));
       assert.equal((await runHere(["batch", path], { env })).exit, 3);
       assert.match((await runHere(["account", "show", first], { env })).stdout, /\nPLN\t50\.00\n/);
-      rmSync(folder, { recursive: true });
     });
   }
 });

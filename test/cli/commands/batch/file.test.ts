@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import { appendFileSync, createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, createReadStream, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
+import { newFolder } from "../../../support/folder.ts";
 
 const line = '{"pesel":"70011000014","from":"PLN","to":"USD","toBuy":1}\n';
 const empty = Readable.from([]);
 
 function file(t: TestContext, lines: number): string {
-  const folder = mkdtempSync(join(tmpdir(), "fx-batch-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   const path = join(folder, "orders.ndjson");
   writeFileSync(path, line.repeat(lines));
   return path;

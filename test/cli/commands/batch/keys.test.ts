@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
@@ -12,6 +11,7 @@ import { formatMoney } from "../../../../src/core/money.ts";
 import { LedgerService } from "../../../../src/ledger/service.ts";
 import { openSqlite } from "../../../../src/sqlite/store.ts";
 import { adult, opening, today, tradedRates } from "../../../support/fixture.ts";
+import { newFolder } from "../../../support/folder.ts";
 
 /** A line of a file: whose it is, and how many hundredths of a dollar it buys. Beyond 90 there is no money for it. */
 interface Order {
@@ -51,8 +51,7 @@ type Asked = "orders" | "deposits";
 
 /** A ledger in memory with accounts, and a folder to run files from. */
 async function desk(t: TestContext) {
-  const folder = mkdtempSync(join(tmpdir(), "fx-keys-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder(t);
   return async () => {
     const store = openSqlite(":memory:");
     const service = new LedgerService(store, await tradedRates(store));
