@@ -13,7 +13,7 @@ const notTradedPl: Readonly<Record<NotTradedCode, string>> = {
 export const ratesTexts = {
   recordedRates: text(
     "Recorded rates, for trying fx. They are not today's.",
-    "Kursy zapisane, do wypróbowania fx. To nie są kursy z dzisiaj.",
+    "Kursy archiwalne, do wypróbowania fx. To nie są dzisiejsze kursy.",
   ),
   notTraded: text(
     (_code: NotTradedCode, reason: string) => `No orders are settled at these rates now. ${reason}`,
@@ -30,7 +30,7 @@ export const ratesTexts = {
     (_problem, heldBack) =>
       heldBack === null
         ? "Nie ma nowszej tabeli kursów: źródło kursów nie odpowiada albo nie podało tabeli."
-        : `Nie ma nowszej tabeli kursów: tabelę ${heldBack} wstrzymano, bo odbiega od poprzedniej. Powiedz o tym temu, kto prowadzi serwer.`,
+        : `Nie ma nowszej tabeli kursów: tabelę ${heldBack} wstrzymano, bo odbiega od poprzedniej. Zgłoś to administratorowi serwera.`,
   ),
   noRates: text(
     (detail: string) =>

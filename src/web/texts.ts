@@ -18,8 +18,8 @@ const texts = {
   loading: text("Loading…", "Wczytywanie…"),
   retry: text("Try again", "Spróbuj ponownie"),
   partFailed: text(
-    "This part cannot be shown; the others can be used. Nothing was changed by that.",
-    "Tej części nie można pokazać; pozostałe działają. Niczego to nie zmieniło.",
+    "This part cannot be shown; the others still work. No data was changed.",
+    "Tej części nie można pokazać; pozostałe działają. Żadne dane się nie zmieniły.",
   ),
   close: text("Close", "Zamknij"),
   print: text("Print", "Drukuj"),
@@ -42,10 +42,10 @@ const texts = {
   search: text("Search", "Szukaj"),
   searchHint: text("PESEL or name", "PESEL lub nazwisko"),
   found: text("Accounts found", "Znalezione rachunki"),
-  noneFound: text("No account has this name.", "Nikt taki nie ma rachunku."),
+  noneFound: text("No account has this name.", "Nie ma rachunku na to nazwisko."),
   moreFound: text(
     "More accounts have this name. Type more of it, or the PESEL.",
-    "To nazwisko ma więcej rachunków. Wpisz więcej liter albo PESEL.",
+    "Na to nazwisko jest więcej rachunków. Wpisz więcej liter albo PESEL.",
   ),
   moreLetters: text(
     "Type three letters or more of the name, or a whole PESEL.",
@@ -61,8 +61,8 @@ const texts = {
   damagedAccount: text("This account is damaged.", "Ten rachunek jest uszkodzony."),
   blockedAccount: text("This account is blocked.", "Ten rachunek jest zablokowany."),
   blockedHint: text(
-    "Nothing leaves it, and nothing is exchanged, until an operator unblocks it. Deposits go on.",
-    "Do zdjęcia blokady przez operatora nic z niego nie wychodzi i niczego się nie wymienia. Wpłaty są możliwe.",
+    "Until an operator unblocks it, no money leaves it and nothing is exchanged. Deposits are still possible.",
+    "Dopóki operator nie zdejmie blokady, nie można z niego niczego wypłacić ani wymienić. Wpłaty są możliwe.",
   ),
   blockedSince: text("Blocked since", "Zablokowany od"),
   blockAccount: text("Block this account", "Zablokuj ten rachunek"),
@@ -72,7 +72,7 @@ const texts = {
   balance: text("Balance", "Saldo"),
   balanceIn: text("Balance {}", "Saldo {}"),
   inPln: text("In PLN at bid", "W PLN po kursie kupna"),
-  total: text("Together", "Razem"),
+  total: text("Total", "Razem"),
 
   ticket: text("Exchange ticket", "Zlecenie wymiany"),
   from: text("From", "Z"),
@@ -88,29 +88,29 @@ const texts = {
   quoteHint: text("Type how much, and the price is shown here.", "Wpisz kwotę, a tutaj pojawi się cena."),
   rateMoved: text(
     "The rate has moved. Look at the new price, and confirm it or cancel.",
-    "Kurs się zmienił. Sprawdź nową cenę i ją potwierdź albo anuluj.",
+    "Kurs się zmienił. Sprawdź nową cenę, a potem potwierdź ją albo anuluj.",
   ),
   outcomeUnknown: text(
     "No answer came, so it is not known whether it was done. The button sends the same request again; it is never done twice.",
-    "Nie ma odpowiedzi, więc nie wiadomo, czy zlecenie wykonano. Przycisk wysyła to samo zlecenie jeszcze raz; nigdy nie wykona się ono dwa razy.",
+    "Nie nadeszła odpowiedź, więc nie wiadomo, czy zlecenie wykonano. Przycisk wysyła to samo zlecenie jeszcze raz; na pewno nie zostanie ono wykonane dwa razy.",
   ),
   notSent: text(
-    "Your token was asked for again, so nothing was sent. Confirm it now.",
-    "Serwer poprosił o token, więc niczego nie wysłano. Teraz potwierdź.",
+    "The server asked for the token again, so nothing was sent. Confirm the order now.",
+    "Serwer ponownie poprosił o token, więc niczego nie wysłano. Potwierdź zlecenie teraz.",
   ),
   notSentSignIn: text(
-    "Nothing was done: your token was asked for again before the order was sent. Sign in, and the order waits for you.",
-    "Niczego nie wykonano: serwer poprosił o token, zanim zlecenie wysłano. Zaloguj się, zlecenie czeka.",
+    "Nothing was done: the server asked for the token again before the order was sent. Sign in; the order waits for you.",
+    "Niczego nie wykonano: serwer ponownie poprosił o token, zanim wysłano zlecenie. Zaloguj się; zlecenie czeka.",
   ),
   unsettled: text(
-    "It is not known yet whether an order was done. It is kept here, and shown as soon as the page goes on.",
-    "Nie wiadomo jeszcze, czy jedno ze zleceń wykonano. Strona je pamięta i pokaże, gdy tylko ruszy dalej.",
+    "It is not known yet whether an order was done. The page keeps it, and shows it as soon as it works again.",
+    "Nie wiadomo jeszcze, czy jedno ze zleceń wykonano. Strona je pamięta i pokaże, gdy tylko znów będzie działać.",
   ),
   notSettled: text(
     "It is not known yet whether this was done: {}",
     "Nie wiadomo jeszcze, czy to wykonano: {}",
   ),
-  goesOn: text("Goes on meanwhile: {}", "Trwa: {}"),
+  goesOn: text("Still running: {}", "Trwa: {}"),
   show: text("Show", "Pokaż"),
   asOf: text("This is as of {}.", "Stan na {}."),
   lookUp: text("See whether it was done", "Sprawdź, czy wykonano"),
@@ -120,14 +120,14 @@ const texts = {
   ),
   leave: text("Give it up", "Porzuć"),
   mayStillBeDone: text(
-    "It may still be done, whatever you do next: give it up, and a new order would come on top of it. Sending the same request again settles it.",
-    "Zlecenie może się jeszcze wykonać, cokolwiek zrobisz: jeśli je porzucisz, nowe zlecenie będzie dodatkowe. Ponowne wysłanie tego samego rozstrzyga sprawę.",
+    "It may still be done, whatever you do next. If you give it up and make a new order, both may be done. Sending the same request again settles it.",
+    "Zlecenie może jeszcze zostać wykonane, cokolwiek zrobisz. Jeśli je porzucisz i złożysz nowe, mogą zostać wykonane oba. Ponowne wysłanie tego samego zlecenia rozstrzyga sprawę.",
   ),
   stay: text("Keep it", "Nie porzucaj"),
-  giveUp: text("Give it up, although it may still be done", "Porzuć, choć może się jeszcze wykonać"),
+  giveUp: text("Give it up, although it may still be done", "Porzuć, choć może jeszcze zostać wykonane"),
   givenUp: text(
-    "It was given up, and may still be done. Look at the statement before the next order.",
-    "Zlecenie porzucono i może się jeszcze wykonać. Przed następnym obejrzyj wyciąg.",
+    "The order was given up, but may still be done. Look at the statement before the next order.",
+    "Zlecenie porzucono, ale może jeszcze zostać wykonane. Przed następnym sprawdź wyciąg.",
   ),
   notEnough: text("There is not enough on the account for this.", "Na rachunku jest za mało środków."),
   onlyHeld: text("The account has only {}.", "Na rachunku jest tylko {}."),
@@ -159,8 +159,8 @@ const texts = {
   cashCurrency: text("In", "W walucie"),
   note: text("Note", "Uwaga"),
   carryOut: text("Yes, do it", "Tak, wykonaj"),
-  newFirstName: text("Given name now", "Imię po zmianie"),
-  newSurname: text("Family name now", "Nazwisko po zmianie"),
+  newFirstName: text("New given name", "Nowe imię"),
+  newSurname: text("New family name", "Nowe nazwisko"),
   saveName: text("Save the name", "Zapisz nazwisko"),
   newName: text("New name", "Po zmianie"),
   reverse: text("Reverse", "Cofnij"),
@@ -184,7 +184,7 @@ const texts = {
   runAudit: text("Run the audit", "Uruchom audyt"),
   auditRunning: text("Recomputing the whole ledger…", "Przeliczanie całej księgi…"),
   auditClean: text("The books agree.", "Księgi się zgadzają."),
-  auditFindings: text("Disagreements were found.", "Znaleziono niezgodności."),
+  auditFindings: text("Discrepancies were found.", "Znaleziono niezgodności."),
   accountsRead: text("Accounts", "Rachunki"),
   entriesRead: text("Entries", "Operacje"),
   digest: text("Digest", "Skrót"),
@@ -192,17 +192,17 @@ const texts = {
   tokenAsked: text("This server asks for a token", "Ten serwer wymaga tokenu"),
   tokenHint: text(
     "Whoever runs the server gives you one. It is kept for this tab only.",
-    "Daje go ten, kto prowadzi serwer. Token zostaje tylko w tej karcie.",
+    "Wydaje go administrator serwera. Token zostaje tylko w tej karcie.",
   ),
   token: text("Access token", "Token dostępu"),
   enter: text("Enter", "Wejdź"),
   tokenWrong: text("The server does not take this token.", "Serwer nie przyjmuje tego tokenu."),
   tokenExpires: text(
     "Your token expires on {}. Ask whoever runs the server for another one before that.",
-    "Twój token wygasa {}. Poproś wcześniej o nowy tego, kto prowadzi serwer.",
+    "Twój token wygasa {}. Przed tym terminem poproś administratora serwera o nowy.",
   ),
   pin: text("PIN", "PIN"),
-  newPin: text("PIN to unlock with, if you want one", "PIN do odblokowania, jeśli chcesz go mieć"),
+  newPin: text("PIN to unlock with (optional)", "PIN do odblokowania (opcjonalny)"),
   pinShort: text("A PIN has at least {} characters.", "PIN ma co najmniej {} znaki."),
   pinHint: text(
     "Type the PIN that you chose when you entered the token.",
@@ -213,11 +213,11 @@ const texts = {
       left === 1
         ? "This PIN is wrong. One attempt is left."
         : `This PIN is wrong. ${left} attempts are left.`,
-    (left) => (left === 1 ? "Zły PIN. Została jedna próba." : `Zły PIN. Zostały ${left} próby.`),
+    (left) => (left === 1 ? "Błędny PIN. Została jedna próba." : `Błędny PIN. Zostały ${left} próby.`),
   ),
   pinsWrong: text(
     "The PIN was wrong three times, so the token is needed.",
-    "PIN był zły trzy razy, więc potrzebny jest token.",
+    "Trzy razy podano błędny PIN, więc potrzebny jest token.",
   ),
   locked: text("Locked", "Zablokowano"),
   lockedHint: text("Nobody used the page for a while.", "Przez jakiś czas nikt nie używał strony."),
@@ -256,7 +256,7 @@ const texts = {
   amountFault: text(
     {
       missing: "Type an amount.",
-      notANumber: "This is no amount. Write it like 1000.50 or 1 000,50.",
+      notANumber: "This is not an amount. Write it like 1000.50 or 1 000,50.",
       ambiguous: "This may mean thousands or decimals. Write 1234 or 1.23.",
       notPositive: "The amount must be more than 0.",
       tooFine: "The amount has more decimals than the currency.",
@@ -265,7 +265,7 @@ const texts = {
     {
       missing: "Wpisz kwotę.",
       notANumber: "To nie jest kwota. Pisz tak: 1000,50 albo 1 000,50.",
-      ambiguous: "To mogą być tysiące albo ułamek. Napisz 1234 albo 1,23.",
+      ambiguous: "Nie wiadomo, czy to tysiące, czy część dziesiętna. Napisz 1234 albo 1,23.",
       notPositive: "Kwota musi być większa od 0.",
       tooFine: "Kwota ma więcej miejsc po przecinku niż waluta.",
       tooLarge: "Kwota jest za duża.",
@@ -280,7 +280,7 @@ const texts = {
     },
     {
       digits: "PESEL ma 11 cyfr.",
-      check: "Cyfra kontrolna się nie zgadza: poszukaj pomyłki.",
+      check: "Cyfra kontrolna się nie zgadza: sprawdź, czy nie ma pomyłki.",
       date: "Data urodzenia w tym numerze PESEL nie istnieje albo jest w przyszłości.",
       underage: "Posiadacz nie ma jeszcze 18 lat.",
     },
@@ -291,7 +291,7 @@ const texts = {
   ),
   nameMissing: text("Type the first name and the surname.", "Wpisz imię i nazwisko."),
   reverses: text("Reverses", "Cofa operację"),
-  reversedBy: text("Reversed by", "Cofnięta przez"),
+  reversedBy: text("Reversed by", "Cofnięta operacją"),
   reversed: text("reversed", "cofnięto"),
   period: text("Period", "Okres"),
   periodOf: text(
@@ -306,15 +306,15 @@ const texts = {
     "Są na nim jeszcze środki. Najpierw wymień je na PLN i wypłać.",
   ),
   reopenHint: text(
-    "Money moves again once it is reopened: choose New account, with the same PESEL.",
+    "It can be opened again: choose New account, and enter the same PESEL.",
     "Rachunek można otworzyć ponownie: wybierz Nowy rachunek i podaj ten sam PESEL.",
   ),
   welcome: text(
-    "Look for a customer by PESEL or by name, or open a new account. The rates open with a click on a code.",
+    "Look for a customer by PESEL or by name, or open a new account. Click a currency code to see the history of its rate.",
     "Znajdź klienta po numerze PESEL lub nazwisku albo otwórz nowy rachunek. Kliknij kod waluty, aby zobaczyć historię kursu.",
   ),
   welcomeViewer: text(
-    "Look for a customer by PESEL. The rates open with a click on a code.",
+    "Look for a customer by PESEL. Click a currency code to see the history of its rate.",
     "Znajdź klienta po numerze PESEL. Kliknij kod waluty, aby zobaczyć historię kursu.",
   ),
   swap: text("Swap the currencies", "Zamień waluty miejscami"),

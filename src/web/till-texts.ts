@@ -15,7 +15,7 @@ export const tillTexts = {
   lastEntry: text("Last", "Ostatnia"),
   tillHint: text(
     "Openings, deposits, withdrawals and their reversals; exchanges move no cash. What is typed stays in this browser tab.",
-    "Otwarcia, wpłaty, wypłaty i ich cofnięcia; wymiana nie porusza gotówki. To, co wpisano, zostaje w tej karcie przeglądarki.",
+    "Otwarcia, wpłaty, wypłaty i ich cofnięcia; wymiana nie zmienia stanu gotówki. To, co wpisano, zostaje w tej karcie przeglądarki.",
   ),
   signedByTeller: text("Teller's signature", "Podpis kasjera"),
 };

@@ -149,7 +149,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     const lock = page.getByRole("button", { name: "Lock" });
     const pin = page.getByRole("textbox", { name: "PIN", exact: true });
     const unlock = page.getByRole("button", { name: "Go on", exact: true });
-    await page.getByLabel("PIN to unlock with, if you want one").fill("4711");
+    await page.getByLabel("PIN to unlock with (optional)").fill("4711");
     await enter(page, tokens.teller);
     await find(page, anna, "Anna Nowak");
     await parts(page).amount.fill("12");
@@ -234,7 +234,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Audit" }).click();
     await page.getByRole("button", { name: "Run the audit" }).click();
     await page.getByText("The books agree").waitFor();
-    assert.match(await page.locator("dl.tiles").innerText(), /Disagreements\s+0\s+Took\s+[\d.]+ sec/);
+    assert.match(await page.locator("dl.tiles").innerText(), /Discrepancies\s+0\s+Duration\s+[\d.]+ sec/);
   });
 
   test("The page keeps its new token when the server refuses the earlier one, with which an audit was begun", async (t) => {
@@ -252,7 +252,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Lock" }).click();
     await enter(page, tokens.teller);
     // A teller has no view of audits: the page shows the counter.
-    const goesOn = page.getByText("Goes on meanwhile: Audit");
+    const goesOn = page.getByText("Still running: Audit");
     await goesOn.waitFor();
     await refuse();
     await goesOn.waitFor({ state: "detached" });

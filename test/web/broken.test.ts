@@ -128,7 +128,7 @@ describe("an answer that is broken", { skip: noBrowser }, () => {
     await amount.fill("99999");
     await page.locator(".ticket").getByText("The account has only").waitFor();
     await amount.fill("ten");
-    await page.locator(".ticket .fault").getByText("This is no amount").waitFor();
+    await page.locator(".ticket .fault").getByText("This is not an amount").waitFor();
     await page
       .locator(".ticket")
       .getByRole("button", { name: /^All of it/ })

@@ -205,7 +205,7 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Yes, do it" }).click();
     assert.equal(await entriesOn(page, 5), 5);
     await balancesAre(page, { PLN: "130.00", USD: "0.00" });
-    await page.getByRole("textbox", { name: "Family name now" }).fill("Inna");
+    await page.getByRole("textbox", { name: "New family name" }).fill("Inna");
     await page.getByRole("button", { name: "Save the name" }).click();
     await page.getByRole("heading", { name: "Ola Inna" }).waitFor();
   });

@@ -179,7 +179,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel: adult(52), first: "Ewa", surname: "Panna" });
     await page.getByText("Cash and corrections").click();
-    const surname = page.getByRole("textbox", { name: "Family name now" });
+    const surname = page.getByRole("textbox", { name: "New family name" });
     await surname.fill("Mężatka");
     await page.route("**/name", (route) => route.abort());
     await page.getByRole("button", { name: "Save the name" }).click();
@@ -248,7 +248,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     const asks = `!dispatchEvent(new Event("beforeunload", { cancelable: true }))`;
     assert.equal(await page.evaluate(asks), true);
     await page.getByRole("button", { name: "Counter" }).click();
-    await page.getByRole("status").getByText("Goes on meanwhile: Batch").waitFor();
+    await page.getByRole("status").getByText("Still running: Batch").waitFor();
     await leaveAlone(page, 11);
     const unlock = page.getByRole("button", { name: "Go on" });
     await unlock.waitFor();

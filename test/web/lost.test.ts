@@ -111,7 +111,7 @@ describe("an order from the page", { skip: noBrowser }, () => {
         await page.getByRole("button", { name: "Give it up" }).click();
         await parts(page).alert.getByText("may still be done, whatever").waitFor();
         await page.getByRole("button", { name: "Give it up, although it may still be done" }).click();
-        await parts(page).alert.getByText("given up, and may still be done").waitFor();
+        await parts(page).alert.getByText("given up, but may still be done").waitFor();
       }
       await parts(page).exchange.waitFor();
       await confirm.waitFor({ state: "detached" });

@@ -2,7 +2,7 @@ import type { Language } from "../format.ts";
 
 /** The names of problems that the audit reports, and the words beside figures. "*" stands for a name or a figure. */
 const polish: Readonly<Record<string, string>> = {
-  "words of the names": "słowa, po których rachunek jest znajdowany",
+  "words of the names": "słowa, po których wyszukuje się rachunek",
   "gap in the sequence": "luka w numeracji operacji",
   "unreadable entry": "nieczytelna operacja",
   "broken hash chain": "przerwany łańcuch skrótów",
@@ -28,7 +28,7 @@ const polish: Readonly<Record<string, string>> = {
   surname: "nazwisko",
   "entry without an account": "operacja bez rachunku",
   "entry after the account's last": "operacja po ostatniej na rachunku",
-  "number of a table in force": "numer obowiązywania tabeli",
+  "number of a table in force": "numer obowiązującej tabeli",
   "hash of the key of the customers' ids": "skrót klucza identyfikatorów klientów",
   "hash of refusal *": "skrót odmowy *",
   "time of refusal *": "czas odmowy *",
@@ -38,7 +38,7 @@ const polish: Readonly<Record<string, string>> = {
   "content of table *": "treść tabeli *",
   "text of table *": "zapis tabeli *",
   "all accounts": "wszystkie rachunki",
-  some: "są",
+  some: "występują",
   none: "brak",
   "no account": "brak rachunku",
   "an account": "rachunek",

@@ -6,7 +6,7 @@ import { text } from "../text.ts";
 export const operatorTexts = {
   accounting: text("Files for accounting", "Pliki dla księgowości"),
   accountingIntro: text(
-    "The register of purchases and sales, and the journal as double entry, of the days from the first to the last.",
+    "The register of purchases and sales, and the journal as double entry, from the first to the last day of the period.",
     "Ewidencja kupna i sprzedaży oraz dziennik w podwójnym zapisie, od pierwszego do ostatniego dnia okresu.",
   ),
   fileFormat: text("Format", "Format"),
@@ -16,7 +16,7 @@ export const operatorTexts = {
       csv: "Journal: CSV",
       hledger: "Journal: hledger",
       beancount: "Journal: beancount",
-      ndjson: "Journal: a JSON object a line",
+      ndjson: "Journal: one JSON object per line",
     },
     {
       register: "Ewidencja kupna i sprzedaży (CSV dla Excela)",
@@ -33,8 +33,8 @@ export const operatorTexts = {
   refresh: text("Refresh", "Odśwież"),
   saveProof: text("Save proof", "Zapisz poświadczenie"),
   proofHint: text(
-    "Shows with a checkpoint that the ledger had this entry. It has the holder's name and PESEL.",
-    "Wykazuje wraz z punktem kontrolnym, że księga miała tę operację. Zawiera nazwisko i PESEL.",
+    "With a checkpoint, it shows that the ledger had this entry. It contains the holder's name and PESEL.",
+    "Wraz z punktem kontrolnym wykazuje, że operacja była w księdze. Zawiera nazwisko i PESEL posiadacza.",
   ),
   held: text("Customers hold, in PLN at bid", "Klienci mają, w PLN po kursie kupna"),
   openPosition: text("Open position, in PLN at bid", "Otwarta pozycja, w PLN po kursie kupna"),
@@ -55,8 +55,8 @@ export const operatorTexts = {
   atBank: text("At the bank", "W banku"),
   houseMoney: text("The house's own money", "Własne środki kantoru"),
   houseIntro: text(
-    "The float of the morning, currency bought, and what goes to the bank: out of the drawer, and into the bank.",
-    "Pogotowie kasowe, kupiona waluta i odprowadzenie do banku: wypłata z kasy i wpłata do banku.",
+    "Book the morning float, currency bought for the house, and money taken to the bank: take it out of the drawer, then put it into the bank.",
+    "Tu zapisuje się pogotowie kasowe, zakup waluty i odprowadzenie gotówki do banku: najpierw wypłata z kasy, potem wpłata do banku.",
   ),
   place: text("Where", "Gdzie"),
   putIn: text("Put in", "Wpłać"),
@@ -71,45 +71,45 @@ export const operatorTexts = {
   suspendTrading: text("Suspend trading", "Wstrzymaj wymianę"),
   resumeTrading: text("Resume trading", "Wznów wymianę"),
   pastUnpriced: text(
-    "The value in PLN is that of now, and not shown for the past.",
-    "Wartość w PLN liczy się po kursach z teraz i nie jest pokazywana dla przeszłości.",
+    "Values in PLN use the current rates, so none are shown for the past.",
+    "Wartość w PLN liczy się po bieżących kursach, więc dla przeszłości jej się nie pokazuje.",
   ),
   noBids: text("Without rates, there is no value in PLN.", "Bez kursów nie ma wartości w PLN."),
   auditIntro: text(
     "Reads every entry again, and recomputes the hash chain and the balances of every account. Orders go on meanwhile.",
-    "Każda operacja każdego rachunku jest czytana od nowa, a jej łańcuch skrótów i salda liczone jeszcze raz. Zlecenia idą w tym czasie dalej.",
+    "Odczytuje od nowa każdą operację oraz przelicza łańcuch skrótów i salda każdego rachunku. Zlecenia są w tym czasie wykonywane.",
   ),
   stop: text("Stop", "Zatrzymaj"),
   auditStopped: text("The audit was stopped.", "Audyt zatrzymano."),
-  cutOff: text("The audit broke off. Run it again.", "Audyt się urwał. Uruchom go ponownie."),
+  cutOff: text("The audit broke off. Run it again.", "Audyt został przerwany. Uruchom go ponownie."),
   auditProgress: text(
     (entries: string, total: string | undefined, accounts: string) =>
       `Entries: ${entries}${total === undefined ? "" : ` of about ${total}`} · Accounts: ${accounts}`,
     (entries, total, accounts) =>
       `Operacje: ${entries}${total === undefined ? "" : ` z około ${total}`} · Rachunki: ${accounts}`,
   ),
-  findings: text("Disagreements", "Niezgodności"),
-  took: text("Took", "Czas"),
+  findings: text("Discrepancies", "Niezgodności"),
+  took: text("Duration", "Czas trwania"),
   digestHint: text(
     "Two ledgers with the same digest have the same entries. It changes with every entry.",
-    "Dwie księgi o tym samym skrócie mają te same operacje. Zmienia go każda operacja.",
+    "Dwie księgi o tym samym skrócie mają te same operacje. Skrót zmienia się z każdą operacją.",
   ),
   account: text("Account", "Rachunek"),
   problem: text("Problem", "Niezgodność"),
   recorded: text("Recorded", "Zapisano"),
   recomputed: text("Recomputed", "Przeliczono"),
   shown: text(
-    "The first of them are shown. fx audit has them all.",
+    "Only the first ones are shown. fx audit lists them all.",
     "Widać pierwsze z nich. Wszystkie pokazuje fx audit.",
   ),
 
   intro: text(
-    "Orders, new accounts, deposits and withdrawals: CSV as Excel saves it, or a JSON object a line. First you see what each line would do. Nothing is moved before you say so.",
+    "Orders, new accounts, deposits and withdrawals: CSV as Excel saves it, or one JSON object per line. First you see what each line would do. Nothing is done before you confirm it.",
     "Zlecenia, nowe rachunki, wpłaty i wypłaty: CSV zapisany w Excelu albo obiekt JSON w każdym wierszu. Najpierw widać, co zrobiłby każdy wiersz. Nic się nie zmieni, dopóki tego nie potwierdzisz.",
   ),
   choose: text("Batch file", "Plik wsadu"),
   drop: text("Drop it here, or choose it.", "Upuść go tutaj albo wybierz."),
-  columns: text("The columns of each kind", "Kolumny każdego rodzaju"),
+  columns: text("The columns for each kind of line", "Kolumny dla każdego rodzaju wiersza"),
   reading: text("Reading the file…", "Wczytywanie pliku…"),
   checking: text("Looking at what each line would do…", "Sprawdzanie, co zrobiłby każdy wiersz…"),
   working: text("Carrying out the lines…", "Wykonywanie wierszy…"),
@@ -127,7 +127,7 @@ export const operatorTexts = {
   why: text("Why", "Dlaczego"),
   line: text("Line", "Wiersz"),
   refusals: text("Refused lines", "Odrzucone wiersze"),
-  more: text("More of them are in the file that you can save.", "Pozostałe są w pliku, który można zapisać."),
+  more: text("The others are in the file that you can save.", "Pozostałe są w pliku, który można zapisać."),
   nothingMoved: text("This was a dry run: nothing was moved.", "To była próba: nic się nie zmieniło."),
   empty: text("The file has no lines.", "W pliku nie ma wierszy."),
   carryOutLines: text("Carry out the lines: {}", "Wykonaj wiersze: {}"),
@@ -145,12 +145,12 @@ export const operatorTexts = {
     "Zatrzymano. Co wykonano, zostaje; ten sam plik dokończy resztę i żadnego wiersza nie wykona dwa razy.",
   ),
   batchRateMoved: text(
-    "The rates have moved, and the batch stopped. What was done stays done. Look at what the rest comes to at the new rates.",
+    "The rates have moved, and the batch stopped. What was done stays done. Check what the rest would do at the new rates.",
     "Kursy się zmieniły i wsad zatrzymano. Co wykonano, zostaje. Sprawdź, co zrobi reszta po nowych kursach.",
   ),
   names: text(
     (names: string, total: string) =>
-      `Look at the names with letters beyond A to Z, ${total} in all: ${names}`,
+      `Check the names with letters other than A to Z, ${total} in all: ${names}`,
     (names, total) => `Sprawdź nazwiska z literami spoza A–Z, razem ${total}: ${names}`,
   ),
   unread: text("These columns are not read: {}", "Te kolumny nie są czytane: {}"),
