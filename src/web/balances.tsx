@@ -38,8 +38,9 @@ export function Balances({ currencies }: { readonly currencies: readonly MoneyJs
           <tfoot>
             <tr>
               <th scope="row">{texts.total}</th>
-              <td />
-              <td class="number">{total === undefined ? "–" : format.amount(total, "PLN")}</td>
+              <td class="number" colSpan={2}>
+                {total === undefined ? "–" : format.amount(total, "PLN")}
+              </td>
             </tr>
           </tfoot>
         )}
