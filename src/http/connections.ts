@@ -76,6 +76,8 @@ export function limitConnections(
     // An answer that closes its connection is the last: the client takes what it sent after that for not begun.
     if (!socket.writable) return;
     underWay.set(socket, each);
+    // A streamed answer has a dozen, of Fastify's and of fx's. Node warns from 11 on.
+    each.response.setMaxListeners(20);
     each.response.once("close", () => {
       underWay.delete(socket);
       each.waiting.shift()?.();

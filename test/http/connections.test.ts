@@ -63,7 +63,7 @@ describe("requests on a connection that has one under way", () => {
     const { server, seen, release } = await startGated();
     t.after(() => server.close());
     const { socket, get, statuses, received } = await openConnection(server.url);
-    socket.write(getRequest(path) + `${openingHead("Content-Length: 2")}{}` + getRequest(path));
+    socket.write(`${getRequest(path)}${openingHead("Content-Length: 2")}{}${getRequest(path)}`);
     get("/api/nothing", ...numbers(12).map(() => path));
     await until(() => seen.asked === 1);
     await pause(50);
@@ -89,15 +89,16 @@ describe("requests on a connection that has one under way", () => {
   }
 
   for (const stream of ["/api/audit/comparison", "/api/bulk", "/api/bulk?dryRun=true"]) {
-    test(`A connection is closed after an answer of ${stream} that is over before its body was read`, async (t) => {
+    test(`A request behind one to ${stream} that is over before its body was read is answered, or the connection closed`, async (t) => {
       const server = await startServer();
       t.after(() => server.close());
       const connection = await openConnection(server.url);
       const body = `${"x".repeat(1000)}\n`.repeat(10);
       const head = bulkHead(`Content-Length: ${body.length}`).replace("/api/bulk", stream);
       connection.socket.write(head + body + getRequest("/api/rates"));
-      await connection.closed;
+      await until(() => connection.statuses().length === 2 || connection.socket.closed);
       assert.ok(connection.statuses().length >= 1, connection.received());
+      connection.socket.destroy();
     });
   }
 
