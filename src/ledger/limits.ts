@@ -20,7 +20,7 @@ export const limits = {
   sqliteOpenWaitMs: 5_000,
   /** URL `deadline`: how long a lost or contended PostgreSQL is tried again. One try has half of it. */
   deadlineMs: 10_000,
-  /** The same for a statement that goes through all accounts, or a day's entries. */
+  /** How long one try may take of a statement that goes through all accounts, or a day's entries. */
   longReadMs: 10 * 60_000,
   /** URL `connect_timeout`: how long one host may take to answer. Never past the deadline. */
   connectMs: 3_000,

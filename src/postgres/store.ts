@@ -121,7 +121,7 @@ export class PostgresStore extends SqlReader implements Store {
     ...parameters: readonly SqlParameter[]
   ): Promise<readonly SqlRow[]> {
     return this.#persist((connection) => rowsOf(connection, [sql, parameters]), {
-      deadlineMs: limits.longReadMs,
+      tryMs: limits.longReadMs,
     });
   }
 
@@ -131,23 +131,27 @@ export class PostgresStore extends SqlReader implements Store {
     return pesels.map((pesel) => decodedOrError(() => decodeAccount(found.get(Number(pesel)) as SqlRow)));
   }
 
-  /** Does `work` again, with growing, jittered pauses, for as long as that may help and the deadline allows. */
+  /**
+   * Does `work` again, with growing, jittered pauses, for as long as that may help and the deadline allows. One try may
+   * take `tryMs`, also past the deadline.
+   */
   async #persist<T>(
     work: (connection: Connection) => Promise<T>,
     options: {
-      deadlineMs?: number;
+      tryMs?: number;
       first?: boolean;
       isRetryable?: (error: unknown) => boolean;
       mayBeDone?: () => boolean;
     } = {},
   ): Promise<T> {
-    const { deadlineMs = this.#place.deadlineMs } = options;
+    const { deadlineMs } = this.#place;
     const end = performance.now() + deadlineMs;
     let failure: unknown;
     for (let tries = 1; ; tries += 1) {
       try {
         // One that hangs gets half of the time, so that there is some left for another.
-        const deadline = Math.min(end, performance.now() + deadlineMs / 2);
+        const { tryMs = Math.min(end - performance.now(), deadlineMs / 2) } = options;
+        const deadline = performance.now() + tryMs;
         return await this.#pool.use({ deadline, first: options.first ?? false }, work);
       } catch (error) {
         // A connection that the deadline cut does not know what was wrong, but the try before it may. A race is no fault.

@@ -90,6 +90,14 @@ test("A statement that goes through all accounts may take longer than the deadli
   });
 });
 
+test("A statement that goes through all accounts is not tried for longer than any other where the database is away", async (t) => {
+  const network = await Network.open((await emptyDatabase(t)).url);
+  t.after(() => network.close());
+  const store = await openStore(t, network.url, { deadlineMs: 1000 });
+  network.cut();
+  await within(5000, () => assert.rejects(store.journalEnd(), { code: "storage-unavailable" }));
+});
+
 describe("A rate table that comes into force with a lost COMMIT", () => {
   for (const fault of ["lost", "unanswered"] as const) {
     test(`A rate table whose COMMIT is ${fault} is in force once, and its process is told so`, async (t) => {
