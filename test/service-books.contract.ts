@@ -334,7 +334,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       await refuses(
         service.receipt(items[0]?.id.slice(0, 8) ?? ""),
         "invalid-request",
-        /^More than one receipt begins so, such as ([0-9a-f-]{36}) and (?!\1)[0-9a-f-]{36}\. Give more of the id\.$/,
+        /^More than one receipt begins like this, such as ([0-9a-f-]{36}) and (?!\1)[0-9a-f-]{36}\. Give more of the id\.$/,
       );
     });
 

@@ -222,7 +222,7 @@ class Rows {
       const inside = text.split(this.#separator).length - cells.length;
       if (inside >= breaks * (this.#columns.length - 1)) {
         const last = line.number + breaks;
-        const what = `A quote in this line is closed only in line ${last}, with whole rows before that. Remove it.`;
+        const what = `The quote that this line opens is closed only in line ${last}, after whole rows. Remove the quote.`;
         return this.#refused(line, text, invalid(what));
       }
     }

@@ -135,7 +135,7 @@ function faultOf(bytes: Uint8Array, named: string | undefined): UnfitFile | unde
   if (mine.isPolish || named === "utf-8" || mine.sample === undefined) return undefined;
   const { line, word } = mine.sample;
   if (named === undefined) {
-    const what = `Line ${line} has "${word}" in UTF-8, which is no word. If it is right, add --encoding utf-8.`;
+    const what = `Read as UTF-8, line ${line} has "${word}", which does not look like a word. If it is right, add --encoding utf-8.`;
     return likely && wrongEncoding(what, likely);
   }
   if (isUtf8 && !(wide.test(named) && readingIn(words, "utf-8").isOdd)) {

@@ -126,7 +126,7 @@ function refuseOtherServer({ url, token }: Settings, owner: unknown, names: read
   const { origin, username, password } = new URL(url.address);
   if (username !== "" || password !== "") {
     throw new UsageError(
-      "The server's address has a user, and there is a token. A request carries one of them: remove the other.",
+      "The server's address has a user, and there is a token. A request can carry only one of the two: remove the other.",
     );
   }
   const named = String(owner);

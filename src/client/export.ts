@@ -35,7 +35,7 @@ export async function* readExport(transport: Transport, request: ExportRequest):
   }
   if (!isWholeExport(tail)) {
     throw new FxError("unreachable", `The export from ${transport.target} broke off before its end.`, {
-      hint: "Throw away what came of it, and ask again.",
+      hint: "Discard what has arrived, and ask again.",
     });
   }
 }

@@ -252,7 +252,7 @@ function isReversible(kind: EntryKind): boolean {
 
 function cashOf({ kind, currency, amount }: Cash): Money {
   if (minorUnitDigits(currency) === undefined) {
-    throw new FxError("unsupported-currency", `The currency is not one for a ${kind}.`);
+    throw new FxError("unsupported-currency", `A ${kind} cannot be in this currency.`);
   }
   return { currency, minor: requestedMinor(amount, currency) };
 }

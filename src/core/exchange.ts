@@ -168,7 +168,7 @@ function quotation(
  */
 export function requireQuoted(currency: CurrencyCode, table: RateTable): void {
   if (table.rates.has(currency)) return;
-  throw new FxError("unsupported-currency", `The currency is not one for a deposit. ${quotedBy(table)}`);
+  throw new FxError("unsupported-currency", `A deposit cannot be in this currency. ${quotedBy(table)}`);
 }
 
 /** "Table 108/C/NBP/2026 has PLN, USD." */

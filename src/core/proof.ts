@@ -36,14 +36,14 @@ export function provenBy(
     return `The checkpoint has no customer ${customer}. It is of another ledger, or from before the account was opened.`;
   }
   if (seen.entries < sequence) {
-    return `The checkpoint is from before the entry: this is entry ${sequence}, and it has ${seen.entries} of the account.`;
+    return `The checkpoint is from before the entry: it has ${seen.entries} entries of the account, and this is entry ${sequence}.`;
   }
   if (seen.entries > entries) {
-    return `The proof ends at entry ${entries}, and the checkpoint has ${seen.entries} of the account. Have a new proof made.`;
+    return `The proof ends at entry ${entries}, and the checkpoint has ${seen.entries} entries of the account. Have a new proof made.`;
   }
   const length = seen.entries - sequence;
   if (hashes[length] === seen.hash) return { ...proof, after: proof.after.slice(0, length), head: seen };
-  return `The checkpoint has another entry ${seen.entries} of the account: one of the two was changed, or is of another copy.`;
+  return `Entry ${seen.entries} of the account differs from the one in the checkpoint: the proof or the checkpoint was changed, or is of another copy of the ledger.`;
 }
 
 function sequenceIn(text: string): number | undefined {

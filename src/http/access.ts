@@ -43,7 +43,7 @@ export function openAccess({ tokens, now }: AccessOptions): AccessControl {
         return refused(
           request,
           "unknown",
-          `The request has none of this server's tokens. One may have been revoked: ask for another. ${howToSend}`,
+          `The request's token is not one of this server's. It may have been revoked: ask for another. ${howToSend}`,
         );
       }
       const { name, expires } = caller;

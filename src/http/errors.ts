@@ -7,7 +7,7 @@ import { challengeOf } from "./access.ts";
 
 /** Fastify's errors in our words, because some of its own messages quote the request. */
 const requestFaults: Readonly<Record<string, string>> = {
-  FST_ERR_BAD_URL: "The path is not well encoded.",
+  FST_ERR_BAD_URL: "The percent-encoding of the path is not valid.",
   FST_ERR_CTP_BODY_TOO_LARGE: "The body is larger than 16 KiB.",
   FST_ERR_CTP_INVALID_MEDIA_TYPE:
     "The body must be sent as Content-Type: application/json, and that of /api/bulk as application/x-ndjson.",
@@ -78,7 +78,7 @@ export function toFxError(thrown: unknown): FxError {
   }
   return new FxError(
     "internal",
-    "Something went wrong inside fx. Its log tells more, under this request's id.",
+    "Something went wrong inside fx. The server's log says more, under this request's id.",
     { cause: thrown },
   );
 }

@@ -106,7 +106,7 @@ const secondsBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 function observeCommits(commits: Commits, registers: Registry[]): void {
   const durations = new Histogram({
     name: "fx_commit_duration_seconds",
-    help: "Time in which the store carried out a group commit",
+    help: "Time that the store took for a group commit",
     buckets: secondsBounds,
     registers,
   });
@@ -138,7 +138,7 @@ function countRequests({ rates }: MetricOptions["probes"], registers: Registry[]
   for (const result of ["settled", ...otherResults]) orders.inc({ result }, 0);
   const changes = new Counter({
     name: "fx_changes_total",
-    help: "Requests that change an account, other than orders, by kind and result: settled (of openings opened), replayed, or the code of the refusal",
+    help: "Requests that change an account, other than orders, by kind and result: settled (for openings: opened), replayed, or the code of the refusal",
     labelNames: ["kind", "result"],
     registers,
   });
@@ -147,13 +147,13 @@ function countRequests({ rates }: MetricOptions["probes"], registers: Registry[]
   }
   const pairs = new Counter({
     name: "fx_pair_orders_total",
-    help: "Exchange orders by pair and result, from the first of each; a currency that the table in force does not quote is other",
+    help: "Exchange orders by currency pair and result; a currency that the table in force does not quote is labelled other",
     labelNames: ["from", "to", "result"],
     registers,
   });
   const exchanged = new Counter({
     name: "fx_exchanged_total",
-    help: "What customers sold and bought in exchanges, by currency, in units of it",
+    help: "Amounts that customers sold and bought in exchanges, by currency, in its units",
     labelNames: ["currency", "side"],
     registers,
     collect() {

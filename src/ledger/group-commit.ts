@@ -104,8 +104,7 @@ export class GroupCommit implements Commits {
     const oldestMs = performance.now() - limits.queueWaitMs;
     return group.filter(({ queuedAtMs, settle }) => {
       if (queuedAtMs >= oldestMs) return true;
-      const message =
-        "The store was not ready for the order in time: it was not begun, and nothing was changed.";
+      const message = "The store was not ready in time: the order was not begun, and nothing was changed.";
       settle(overloaded(message));
       return false;
     });

@@ -45,7 +45,7 @@ export const limits = {
 } as const;
 
 /** The outcome of a COMMIT that was sent, or answered, when its time is over. */
-export const perhapsDone = "Orders may be done: sending them again with the same keys is safe.";
+export const possiblyDone = "Orders may have been done: sending them again with the same keys is safe.";
 
 /**
  * The time by which a transaction has to be committed, from before its entries get their times. What was at a time
@@ -67,7 +67,7 @@ export class CommitDeadline {
     if (elapsedMs <= this.#limitMs) return;
     throw new FxError(
       "storage-unavailable",
-      `The process or its disk stood still for ${Math.round(elapsedMs / 1000)} s, so entries would come too late for their times. ${outcome}`,
+      `The process or its disk stood still for ${Math.round(elapsedMs / 1000)} s, so the entries would be committed too long after their times. ${outcome}`,
     );
   }
 }

@@ -63,7 +63,7 @@ export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefin
 export function lagging(): FxError {
   return new FxError(
     "storage-unavailable",
-    "The database lacks entries that it has had before: a standby answers that lags, or a copy. " +
+    "The database lacks entries that it had before: the server that answers is a standby that lags, or a copy. " +
       "Nothing was changed. Try again in a moment.",
     { retryAfterSeconds: 1 },
   );

@@ -194,7 +194,7 @@ export class LedgerService implements ExchangeService {
     if (found === undefined) throw receiptNotFound();
     if (another === undefined) return receiptOf(found);
     const both = `${found.entry.id} and ${another.entry.id}`;
-    throw incompleteId(`More than one receipt begins so, such as ${both}. Give more of the id.`);
+    throw incompleteId(`More than one receipt begins like this, such as ${both}. Give more of the id.`);
   }
 
   async entries({ after, limit }: EntriesRequest): Promise<EntriesPage> {

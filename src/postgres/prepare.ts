@@ -83,7 +83,7 @@ async function findOrCreate(connection: Connection, access: Access): Promise<voi
   }
   const [other] = tables;
   if (other !== undefined) {
-    throw unusable(`The database has a table "${other}" that is not of fx. Name another database.`);
+    throw unusable(`The database has a table "${other}" that is not fx's. Name another database.`);
   }
   if (access !== "create") {
     throw unusable("The database holds no ledger yet. fx serve, fx account create and fx batch create one.");

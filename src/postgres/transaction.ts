@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { FxError } from "../core/errors.ts";
 import type { TableInForce } from "../core/rates.ts";
-import { CommitDeadline, perhapsDone } from "../ledger/limits.ts";
+import { CommitDeadline, possiblyDone } from "../ledger/limits.ts";
 import type { NewEpoch } from "../ledger/rows.ts";
 import type { Decision, LedgerView, Lookup } from "../ledger/store.ts";
 import type { GivenTable, SqlRow, SqlStatement } from "../sql/statements.ts";
@@ -151,7 +151,7 @@ export class Transaction<T> {
     const done = this.#doneBefore(entries, view);
     if (done === undefined) return this.#carryOut(connection, skipsLocked ? lockedView(view, locked) : view);
     await commit(connection, [writeLock]);
-    done.deadline.require(perhapsDone);
+    done.deadline.require(possiblyDone);
     return done.answer;
   }
 
@@ -169,7 +169,7 @@ export class Transaction<T> {
     const { writes, answer } = this.#decide(view);
     const epoch = epochOf(writes, view);
     const statements = writesOf(givenAsLists, writes, epoch, givenUnderLock);
-    deadline.require(this.mayBeDone ? perhapsDone : "Nothing was changed.");
+    deadline.require(this.mayBeDone ? possiblyDone : "Nothing was changed.");
     try {
       await commit(connection, statements.length === 0 ? [writeLock] : statements);
     } catch (error) {
@@ -181,7 +181,7 @@ export class Transaction<T> {
       }
       throw error;
     }
-    deadline.require(perhapsDone);
+    deadline.require(possiblyDone);
     return answer;
   }
 }

@@ -111,8 +111,8 @@ function otherSource({ table }: TableInForce, known: Known, now: Date): string {
   const theirs = table.source;
   const way = isElsewhere(known)
     ? `Use --rates ${theirs}, or change the ledger's source with fx serve --rates ${name} --change-source ${theirs}.`
-    : `The ledger changes to ${name} with its first table that may come into force. ${noNewer(known, now)}`;
-  return `The ledger trades at the rates of ${theirs}, and this fx has those of ${name}, at which it only quotes. ${way}`;
+    : `The ledger changes to ${name} as soon as a table of that source may come into force. ${noNewer(known, now)}`;
+  return `The ledger trades at the rates of ${theirs}, and this fx has those of ${name}, so it only quotes. ${way}`;
 }
 
 /** Why a newer table is held back, or why there was no answer. */

@@ -33,7 +33,7 @@ export async function backUpSqlite(
   }
 }
 
-/** SQLite would say no more than that it cannot open a file. */
+/** Names the path, which SQLite's own message does not. */
 function writing<T>(path: string, work: () => T): T {
   try {
     return work();

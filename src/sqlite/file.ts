@@ -23,7 +23,7 @@ export function resolveLedger(given: string): string {
   refuseOtherLinks(path, stat);
   if (isMountPoint(path)) {
     throw unusable(
-      `${path} is mounted by itself, so its log would not be beside the one of whoever uses it elsewhere. ` +
+      `${path} is mounted by itself, so its log would not be where other users of the file look for it. ` +
         "Mount the folder that it is in, not the file.",
     );
   }
@@ -45,7 +45,7 @@ function refuseOtherLinks(path: string, { nlink, ino, dev }: Stats): void {
   if ((statOf(path)?.nlink ?? 0) - drafts <= 1) return;
   throw unusable(
     `${path} has another hard link${others.length === 0 ? "" : `, ${others.join(", ")}`}, under which its newest orders may be. ` +
-      "Stop whatever has it open there, and remove the other name, or copy the ledger with fx backup under the name that is in use.",
+      "Stop every process that has it open there, and remove the other name, or copy the ledger with fx backup under the name that is in use.",
   );
 }
 

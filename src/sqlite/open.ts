@@ -155,8 +155,8 @@ function unlockedUnlessLogged(path: string, given: string): LedgerFile {
     if (!file.isQuiet || !isLocked(path)) return file;
     if (performance.now() > end) {
       throw unusable(
-        `Another process has ${path} open, and there is no log ${path}-wal: it opened the file under another name, where its newest orders are. ` +
-          "Stop that process, and give the file the name back that it had.",
+        `Another process has ${path} open, and there is no log ${path}-wal: that process opened the file under another name, and the log with its newest orders is beside that name. ` +
+          "Stop that process, and give the file its earlier name back.",
       );
     }
   }

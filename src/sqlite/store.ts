@@ -1,6 +1,6 @@
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import type { Pesel } from "../core/pesel.ts";
-import { CommitDeadline, limits, perhapsDone } from "../ledger/limits.ts";
+import { CommitDeadline, limits, possiblyDone } from "../ledger/limits.ts";
 import type { Decision, LedgerView, Lookup, Store, StoredAccount } from "../ledger/store.ts";
 import { decodeAccount } from "../sql/found.ts";
 import { SqlReader } from "../sql/reader.ts";
@@ -70,7 +70,7 @@ export class SqliteStore extends SqlReader implements Store {
     });
     this.#cache.written(writes);
     this.#opened.requireFile();
-    deadline.require(perhapsDone);
+    deadline.require(possiblyDone);
     return answer;
   }
 

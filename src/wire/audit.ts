@@ -8,19 +8,20 @@ import { by, count, orNull } from "./fields.ts";
 export const hash = z.string().meta({ pattern: "^[0-9a-f]{64}$" });
 const customer = z.string().meta({
   pattern: "^[A-P]{20}$",
-  description: "Stands for the PESEL; made of it with a key of the ledger's own",
+  description: "A pseudonym of the PESEL, derived with a key of the ledger's own",
 });
 
 /** An account that lacks what a checkpoint saw. */
 const lostHead = z.object({
   customer,
   account: orNull(z.string()).meta({ description: "The PESEL; null if there is no account" }),
-  entries: count.meta({ description: "In the checkpoint" }),
+  entries: count.meta({ description: "Number of the account's entries in the checkpoint" }),
   // A damaged row may have any number.
   entriesNow: z.number().meta({
     type: "integer",
     format: "int64",
-    description: "In the ledger. If not fewer, the last entry that the checkpoint saw is another now",
+    description:
+      "Number of the account's entries in the ledger. If not fewer, the last entry that the checkpoint saw was replaced",
   }),
 });
 const finding = z.object({
@@ -49,7 +50,7 @@ export const audit = z.codec(
       }),
       against: z
         .object({
-          accounts: count.meta({ description: "Of the checkpoint" }),
+          accounts: count.meta({ description: "Number of accounts in the checkpoint" }),
           found: count.meta({
             description: "How many of them the ledger has. If 0, the checkpoint is of another ledger",
           }),
@@ -59,7 +60,7 @@ export const audit = z.codec(
             .meta({ description: "The accounts that lack what the checkpoint saw" }),
         })
         .optional()
-        .meta({ description: "Where the audit is against a checkpoint" }),
+        .meta({ description: "Present if the audit was against a checkpoint" }),
     })
     .meta({ id: "Audit" }),
   z.custom<AuditReport>(),
@@ -80,13 +81,13 @@ export const checkpointHead = z
     time: z.iso.datetime().meta({ description: "When the audit began" }),
     // A refusal repeats it.
     fx: z.string().max(100).meta({ description: "Version of fx" }),
-    schemaVersion: z.int().meta({ format: "int32", description: "Of the ledger" }),
-    entries: count.meta({ description: "About how many; the last line has the exact number" }),
+    schemaVersion: z.int().meta({ format: "int32", description: "Version of the ledger's schema" }),
+    entries: count.meta({ description: "Approximate number of entries; the last line has the exact one" }),
     source: z.string().optional().meta({ description: "Where `fx audit` read the ledger" }),
   })
   .meta({ id: "CheckpointStart" });
 export const accountHead = z
-  .object({ customer, entries: count, hash: hash.meta({ description: "Of the last entry" }) })
+  .object({ customer, entries: count, hash: hash.meta({ description: "Hash of the last entry" }) })
   .meta({ id: "AccountHead" });
 export const checkpointLine = z
   .union([checkpointHead, accountHead, audit])

@@ -33,7 +33,10 @@ export const bulkType = "application/x-ndjson";
 export const linesBeforeReading = 1000;
 
 /** Fields of a line that a single request has in its path or headers. */
-const outside = { pesel, key: key.optional().meta({ description: "As `Idempotency-Key`" }) };
+const outside = {
+  pesel,
+  key: key.optional().meta({ description: "The same as the header `Idempotency-Key`" }),
+};
 const onlyDry = { description: "Only in a dry run", examples: undefined };
 
 const cashLine = cash
@@ -179,7 +182,7 @@ const done = {
     .meta({ description: "The id of the receipt; absent for what a dry run would do" }),
   replayed: z.boolean().meta({ description: "Whether an earlier request with the same key had done it" }),
 };
-const exchanged = money.optional().meta({ description: "Of an order" });
+const exchanged = money.optional().meta({ description: "Present for an order" });
 const settledLine = z
   .object({
     ...{ status: z.literal(200).meta(int32), ...done },

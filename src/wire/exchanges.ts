@@ -23,12 +23,16 @@ const exchangeFields = {
   side: z.enum(["toBuy", "toSell"]),
   sold: money,
   bought: money,
-  bid: orNull(rateValue).meta({ description: "Of the sold currency in PLN; null if PLN is sold" }),
-  ask: orNull(rateValue).meta({ description: "Of the bought currency in PLN; null if PLN is bought" }),
+  bid: orNull(rateValue).meta({
+    description: "The bank's bid for the sold currency, in PLN; null if PLN is sold",
+  }),
+  ask: orNull(rateValue).meta({
+    description: "The bank's ask for the bought currency, in PLN; null if PLN is bought",
+  }),
   rate: z.number().meta({
     format: "double",
     exclusiveMinimum: 0,
-    description: "Bought per one sold, before rounding, to 6 significant digits",
+    description: "Units bought for one unit sold, before rounding, to 6 significant digits",
     examples: [0.232759],
   }),
   table: tableNumber,

@@ -128,12 +128,12 @@ export const source = z
 
 export const entryId = z.string().meta({
   format: "uuid",
-  description: "Of an entry of the journal, and so of its receipt",
+  description: "Id of an entry of the journal, and of its receipt",
   examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
 });
 export const receiptId = z.string().meta({
   pattern: "^[0-9a-fA-F-]{8,36}$",
-  description: "Of an entry of the journal, and so of its receipt",
+  description: "Id of an entry of the journal, and of its receipt",
   examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
 });
 /** An idempotency key in a line or a query. */

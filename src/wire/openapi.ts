@@ -51,7 +51,7 @@ const token = {
 const tags: Readonly<Record<Operation["tag"], string>> = {
   accounts: "Open an account, and read it",
   exchange: "Exchange one currency for another",
-  changes: "Put money in and take it out, undo, change the name, close",
+  changes: "Deposit, withdraw, undo an entry, change the name, block and close",
   rates: "The bank's bid and ask",
   ledger: "For operators: all accounts, the house's position, the audit",
   server: "For monitoring and tools",
@@ -174,7 +174,7 @@ const requestHeaders = { "Idempotency-Key": idempotencyKey, "Fx-Table": tableInF
 const responseHeaders = {
   Allow: { description: "The methods of the path", schema: { type: "string", examples: ["GET, HEAD"] } },
   "WWW-Authenticate": {
-    description: "That a bearer token is asked for (RFC 6750)",
+    description: "Asks for a bearer token (RFC 6750)",
     schema: { type: "string", examples: ['Bearer realm="fx"'] },
   },
   "Retry-After": {

@@ -139,7 +139,7 @@ export const operations = {
     summary: "One entry, with all that is needed to compute it again",
     description:
       "`Fx-Receipt` in the answer to the request has its path. The beginning of an id is enough, from 8 characters on, " +
-      "where no other receipt begins so. Fewer than 18, and a receipt of the house's own money, take the role `operator`.",
+      "if no other receipt begins with it. Fewer than 18, and a receipt of the house's own money, take the role `operator`.",
     tag: "exchange",
     role: "viewer",
     answer: entries.entry,
@@ -162,7 +162,7 @@ export const operations = {
   rates: {
     method: "GET",
     path: "/api/rates",
-    summary: "The table in force, or the last there was, and the one before it",
+    summary: "The table in force, or else the last one, and the table before it",
     description: "PLN for one unit: the bank buys at bid and sells at ask.",
     tag: "rates",
     role: "viewer",
@@ -176,7 +176,7 @@ export const operations = {
     description:
       "Every process on the ledger answers `trading-suspended` to orders until `/api/trading/resumption`. Everything else " +
       "goes on: quotes, deposits, withdrawals, reversals and reading. It is kept in the ledger, with the token's name, and " +
-      "a new rate table does not end it. Sent again, it replaces the reason. Who can reach the server can read the reason.",
+      "a new rate table does not end it. Sent again, it replaces the reason. Everybody who can reach the server can read the reason.",
     tag: "rates",
     role: "operator",
     body: rates.suspending,
@@ -259,7 +259,7 @@ export const operations = {
     body: accounts.renaming,
     errors: ["account-closed"],
     summary: "Change the holder's name",
-    description: "Gives both names, as they are from now on. Entries from before keep theirs.",
+    description: "Takes both names, as they are from now on. Earlier entries keep the earlier names.",
   },
   closeAccount: {
     ...change,
@@ -283,7 +283,7 @@ export const operations = {
     description:
       "Until it is unblocked, nothing leaves the account and nothing is exchanged on it: exchanges, withdrawals, closing " +
       "and reversals that would take money are refused with `account-blocked`. Deposits, renaming, reversals that only " +
-      "give money back, and all reading go on, with `Fx-Account: blocked`. Blocking it once more is `account-blocked`.",
+      "give money back, and all reading go on, with `Fx-Account: blocked`. Blocking it a second time is refused with `account-blocked`.",
   },
   unblockAccount: {
     ...change,
@@ -345,7 +345,7 @@ export const operations = {
     path: "/api/position",
     summary: "What customers hold, what the house is long or short, and the spread earned",
     description:
-      "Over every currency, `customers` and `house` add up to what was deposited. With `at`, as it was then: " +
+      "In every currency, `customers` and `house` add up to what was paid in and not paid out. With `at`, as it was then: " +
       "`customers` is the sum of `/api/users` at the same time, exactly.",
     tag: "ledger",
     role: "operator",
@@ -369,7 +369,7 @@ export const operations = {
   audit: {
     method: "GET",
     path: "/api/audit",
-    summary: "Recompute the whole ledger and name every disagreement",
+    summary: "Recompute the whole ledger and name every discrepancy",
     description:
       "Recomputes every balance and every exchange from the journal and the tables. Audits, checkpoints and positions " +
       "are made one at a time, and can take minutes: from 10 s on, line feeds keep the connection open.",
@@ -422,7 +422,7 @@ export const operations = {
     path: "/api/user/{pesel}/export",
     summary: "Everything that fx holds about one person",
     description:
-      "For who asks under article 15 of the GDPR: the account, the words of names by which it is found, all entries with " +
+      "The answer to a request under article 15 of the GDPR: the account, the words of names by which it is found, all entries with " +
       "notes, keys and the names of tokens, and the refusals that are kept under keys. `elsewhere` says what is not in it.",
     tag: "accounts",
     role: "operator",
@@ -437,7 +437,7 @@ export const operations = {
       "the order in which the entries were made. Each entry balances in each currency. Customers are told apart by an " +
       "id that is made of the PESEL and a secret of the ledger. `register` is CSV for Excel in Poland: the purchases and " +
       "sales of foreign currency as a Polish exchange office records them. The answer is a stream. Its last line says that " +
-      "it came to its end, and with how many entries; without that line it is to be thrown away.",
+      "it came to its end, and with how many entries; without that line, discard the text.",
     tag: "ledger",
     role: "operator",
     query: exportQuery,
@@ -475,7 +475,7 @@ export const operations = {
     path: "/api/house/deposits",
     summary: "Put the house's own money into the drawer or the bank",
     description:
-      "The float of the morning, or currency bought for the drawer. Takes every currency that fx knows; no table is " +
+      "For the morning float, or currency bought for the drawer. Takes every currency that fx knows; no table is " +
       "needed. It is an entry of kind `deposit` in an account of the house, whose number no customer can have. `POST /api/receipts/{id}/reversal` undoes it.",
   },
   houseWithdraw: {
@@ -490,7 +490,7 @@ export const operations = {
     method: "GET",
     path: "/api/house/{account}/history",
     summary: "The entries of the house's cash or of its money at the bank",
-    description: "As `/api/user/{pesel}/history`.",
+    description: "The same as `/api/user/{pesel}/history`, for an account of the house.",
     tag: "ledger",
     role: "operator",
     query: entries.statementQuery,

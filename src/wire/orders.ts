@@ -26,6 +26,6 @@ export const order = z
 export const orderLine = order
   .safeExtend({
     key: key.optional(),
-    table: tableInForce.optional().meta({ description: "As `Fx-Table`" }),
+    table: tableInForce.optional().meta({ description: "The same as the header `Fx-Table`" }),
   })
   .meta({ id: "OrderLine", ...orderMeta });

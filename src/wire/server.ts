@@ -37,7 +37,7 @@ export const live = z.object({ status: z.literal("live") }).meta({ id: "Live" })
 export const ready = z
   .object({
     status: z.enum(["ready", "draining", "store-unavailable"]),
-    version: z.string().meta({ description: "Of fx" }),
+    version: z.string().meta({ description: "Version of fx" }),
     store: z
       .enum(["memory", "sqlite", "postgres"])
       .meta({ description: "With `memory`, the ledger is gone when the server ends" }),

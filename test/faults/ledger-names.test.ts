@@ -211,7 +211,7 @@ const refused: Record<string, Name & { readonly reason: RegExp }> = {
   "the name to which it was renamed while a server has it open": {
     name: "data/renamed.db",
     make: (folder) => renameSync(join(folder, "data/fx.db"), join(folder, "data/renamed.db")),
-    reason: /Another process has .*renamed\.db open.*give the file the name back/,
+    reason: /Another process has .*renamed\.db open.*give the file its earlier name back/,
   },
 };
 

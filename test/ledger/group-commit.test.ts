@@ -238,7 +238,7 @@ describe("a group commit", () => {
     stalled.end();
     await first;
     const refusal = { code: "overloaded", retryAfterSeconds: 1 };
-    await assert.rejects(late, { ...refusal, message: /it was not begun, and nothing was changed/ });
+    await assert.rejects(late, { ...refusal, message: /the order was not begun, and nothing was changed/ });
     assert.deepEqual(await lateLine, ["overloaded"]);
     assert.equal(commits(), 1, "nothing is committed for them");
     assert.equal((await store.account(adult(1)))?.sequence, 1);

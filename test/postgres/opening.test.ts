@@ -51,7 +51,7 @@ describe("Opening a PostgreSQL database", () => {
     await run("create table account (id integer)");
     await assert.rejects(openPostgres(url), {
       code: "storage-unavailable",
-      message: /"account" that is not of fx/,
+      message: /"account" that is not fx's/,
     });
     assert.equal(
       (await run("select from information_schema.tables where table_name = 'fx_schema'")).length,

@@ -343,7 +343,7 @@ describe("a ledger of another source", () => {
     const { ledger, bank, rates } = await openBeside();
     assert.equal((await rates.forQuote()).source, bank.url);
     const problem =
-      `The ledger trades at the rates of demo, and this fx has those of ${bank.url}, at which it only quotes. Use ` +
+      `The ledger trades at the rates of demo, and this fx has those of ${bank.url}, so it only quotes. Use ` +
       `--rates demo, or change the ledger's source with fx serve --rates ${bank.url} --change-source demo.`;
     await assert.rejects(traded(rates, ledger), { code: "rates-unavailable", message: problem });
     await rates.refresh(rules);

@@ -77,7 +77,7 @@ async function receiptOf(service: ExchangeService, pesel: Receipt["pesel"], key:
   const [found] = items;
   if (found !== undefined) return found;
   throw new FxError("not-found", "The account has no receipt with this key.", {
-    hint: "Nothing was done with it so far. If a request may be under way, send it again with the same key.",
+    hint: "No request with it has been done so far. If one may be under way, send it again with the same key.",
   });
 }
 

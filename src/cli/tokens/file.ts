@@ -57,7 +57,7 @@ export async function readTokenText(path: string): Promise<string> {
     // A file that was replaced has no name left, but is still found where it is mounted.
     if (found.nlink === 0n && there?.ino === found.ino) {
       throw new UsageError(
-        `The file of tokens ${path} is mounted by itself, and was replaced since where it is mounted from: tokens that were revoked would stay in force. Mount the folder that it is in, not the file.`,
+        `The file of tokens ${path} is mounted by itself, and its original has been replaced since: revoked tokens would stay in force. Mount the folder that it is in, not the file.`,
       );
     }
     if ((found.mode & 0o077n) !== 0n) {

@@ -208,7 +208,7 @@ function readTrialLine(text: string, today: CalendarDate, caller: Caller | undef
 function tooLong(): FxError {
   return new FxError(
     "invalid-request",
-    `A dry run takes at most ${dryRunLimits.lines} lines. Try the file in parts.`,
+    `A dry run takes at most ${dryRunLimits.lines} lines. Split it into parts.`,
   );
 }
 

@@ -47,7 +47,7 @@ export function exchangeHandlers({ service, today, prefix, metrics }: HandlerCon
     receipt: reads.atOnce("receipt", async ({ parameter, caller }) => {
       const id = parameter("id");
       if (id.length < fewestCharacters) {
-        requireRole(caller, "operator", `A receipt by fewer than ${fewestCharacters} characters`);
+        requireRole(caller, "operator", `Finding a receipt by fewer than ${fewestCharacters} characters`);
       }
       const found = await service.receipt(id);
       if (housePlaceOf(found.pesel) !== undefined) {

@@ -28,7 +28,7 @@ const polish: Readonly<Record<string, string>> = {
   surname: "nazwisko",
   "entry without an account": "operacja bez rachunku",
   "entry after the account's last": "operacja po ostatniej na rachunku",
-  "number of a table in force": "numer obowiązującej tabeli",
+  "number of a table in force": "kolejny numer obowiązującej tabeli",
   "hash of the key of the customers' ids": "skrót klucza identyfikatorów klientów",
   "hash of refusal *": "skrót odmowy *",
   "time of refusal *": "czas odmowy *",

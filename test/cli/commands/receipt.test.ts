@@ -34,7 +34,7 @@ for (const [place, openLedger] of Object.entries(places)) {
       const several = await fx(`receipt ${id.slice(0, 8)}`);
       assert.match(
         several.stderr,
-        /^fx: More than one receipt begins so, such as \S{36} and \S{36}\. Give more of the id\.\n/,
+        /^fx: More than one receipt begins like this, such as \S{36} and \S{36}\. Give more of the id\.\n/,
       );
       const short = await fx(`receipt ${id.slice(0, 7)}`);
       assert.match(short.stderr, /^fx: Give at least 8 characters of the id\.\n/);
@@ -53,7 +53,7 @@ for (const [place, openLedger] of Object.entries(places)) {
       const { stderr, exit } = await fx(`receipt --pesel ${jan} --key buy-2`);
       assert.match(
         stderr,
-        /^fx: The account has no receipt with this key\.\nNothing was done with it so far\. /,
+        /^fx: The account has no receipt with this key\.\nNo request with it has been done so far\. /,
       );
       assert.equal(exit, 4);
     });

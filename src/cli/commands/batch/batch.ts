@@ -63,7 +63,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const isAsked = !dryRun && context.questions.asksFirst(yes);
   if (isAsked && path === "-") {
     throw new UsageError(
-      "Standard input has the lines, and cannot have the answer to the question too. Write them to a file, or give --yes.",
+      "Standard input has the lines, so it cannot have the answer to the question, too. Write the lines to a file, or give --yes.",
     );
   }
   const batch = await openBatch(path, stdin as Readable, options.id, options.encoding);
@@ -104,7 +104,11 @@ async function carryOut(
   const { stderr } = context.terminal;
   const { header, unread } = batch.format;
   if (unread.length > 0) {
-    tellWarning(stderr, `These columns are not used, and come back as extra: ${unread.join(", ")}.`, json);
+    tellWarning(
+      stderr,
+      `These columns are not used. The results have them under "extra": ${unread.join(", ")}.`,
+      json,
+    );
   }
   const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, header);
   const runner = new BatchRunner({
@@ -136,8 +140,8 @@ function unreadLines(): FxError {
     "Nothing was done. Some lines cannot be read, and another batch has done most of the others.",
     {
       hint:
-        "Correct the lines, or give --id: with the id of that batch only the rest is done, with a new one all lines " +
-        "are done again.",
+        "Correct the lines, or give --id: with the id of that batch, only the other lines are done; with a new id, all " +
+        "lines are done again.",
     },
   );
 }

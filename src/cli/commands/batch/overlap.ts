@@ -58,7 +58,7 @@ export function tellOverlap(stderr: Screen, { lines, among, last }: Overlap, jso
   }
   const text =
     `Another batch has done ${lines} of ${among} lines that were compared, the last at ${timeText(stderr, last)}. ` +
-    "They would be done once more. If this file is a corrected or a longer version of that batch, run it with " +
+    "They would be done a second time. If this file is a corrected or a longer version of that batch, run it with " +
     "--id ID, the id in the summary of that batch: then only what is new is done.";
   writeText(stderr, text, stderr.paint.yellow);
 }

@@ -78,7 +78,7 @@ describe("a file that a Polish Excel saved", () => {
         [6, {}],
       ],
     );
-    assert.match(stderr, /^fx: These columns are not used, and come back as extra: uwagi\.\n/);
+    assert.match(stderr, /^fx: These columns are not used. The results have them under "extra": uwagi\.\n/);
   });
 
   test("Deposits and withdrawals of Excel run as they are, and so do their rejects", async (t) => {
@@ -233,7 +233,7 @@ describe("the rows of a CSV file", () => {
     const [mixed, sound, ...more] = linesOf([header, ...rows, ""].join("\n"));
     assert.match(
       mixed?.fault?.message ?? "",
-      /^A quote in this line is closed only in line 3, with whole rows/,
+      /^The quote that this line opens is closed only in line 3, after whole rows/,
     );
     assert.deepEqual([sound?.number, sound?.fault, more], [4, undefined, []]);
   });
