@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { publishedDemo } from "../../src/rates/recorded.ts";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { runHere } from "../support/run-here.ts";
+import { listen } from "../support/stand-in.ts";
 
 /** Sets a terminal's title, clears it, rings, goes back to the start of the line, and turns the direction of text. */
 const evil = "X\u001b]0;x\u0007\u001b[2J\u009b2J\r\n\t\u007f\u202e\u2066\u200b\u0085\u2028Y";
@@ -129,13 +128,7 @@ const server = createServer((request, response) => {
 let url = "";
 const folder = newFolder();
 before(async () => {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-after(() => {
-  server.close();
-  server.closeAllConnections();
+  url = await listen(server);
 });
 
 const commands: readonly (readonly string[])[] = [

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, request as forward, type Server } from "node:http";
-import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import { createServer, request as forward } from "node:http";
+import { connect, createServer as createTcpServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { openHttpService } from "../../src/client/http-service.ts";
@@ -12,7 +11,14 @@ import { encodeProblem } from "../../src/wire/problem.ts";
 import { cash } from "../service-changes.contract.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
-import { openStandIn, rawAnswer, receiptFrom } from "../support/stand-in.ts";
+import {
+  listen,
+  openHttpStandIn,
+  openStandIn,
+  rawAnswer,
+  receiptFrom,
+  unusedUrl,
+} from "../support/stand-in.ts";
 import { openTcpProxy } from "../support/tcp-proxy.ts";
 
 /** A server with two accounts of 1000 PLN. */
@@ -53,28 +59,14 @@ async function bulk(t: TestContext, url: string, lines: readonly BulkLine[]): Pr
 const outcome = (answer: BulkAnswer) =>
   "code" in answer ? answer.code : answer.replayed ? "replayed" : "done";
 
-async function listening(
-  t: TestContext,
-  server: Server | ReturnType<typeof createTcpServer>,
-): Promise<string> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 /** A proxy that resets its first connection while the client still writes; the server gets what was sent before. */
 async function resetting(t: TestContext, url: string, afterBytes: number): Promise<string> {
   let connections = 0;
-  const sockets = new Set<Socket>();
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-  });
   const server = createTcpServer((client) => {
     connections += 1;
     const isFirst = connections === 1;
     const upstream = connect(Number(new URL(url).port), "127.0.0.1");
-    for (const socket of [client, upstream]) sockets.add(socket.on("error", () => {}));
+    for (const socket of [client, upstream]) socket.on("error", () => {});
     let bytes = 0;
     client.on("data", (chunk: Buffer) => {
       upstream.write(chunk);
@@ -89,7 +81,7 @@ async function resetting(t: TestContext, url: string, afterBytes: number): Promi
       if (!isFirst) upstream.destroy();
     });
   });
-  return listening(t, server);
+  return listen(server, t);
 }
 
 /** A proxy that breaks each connection after a given number of bytes of answers. */
@@ -156,10 +148,7 @@ describe("a bulk at a server", () => {
   });
 
   test("Every line of a bulk is answered as unreachable where nobody listens", async (t) => {
-    const closed = createServer();
-    const url = await listening(t, closed);
-    closed.close();
-    const answers = await bulk(t, url, [order(0, "a"), order(1), order(0, "b")]);
+    const answers = await bulk(t, await unusedUrl(), [order(0, "a"), order(1), order(0, "b")]);
     assert.deepEqual(answers.map(outcome), ["unreachable", "unreachable", "unreachable"]);
   });
 });
@@ -245,34 +234,23 @@ describe("a bulk whose connection breaks", () => {
     "a failure of the server": encodeProblem(new FxError("internal", "failed"), "r"),
   })) {
     test(`A bulk whose last answer comes together with ${what} has its answers, and ends`, async (t) => {
-      const server = createServer((request, response) => {
-        const done = JSON.stringify({ line: 1, status: 204, receipt: "r", replayed: false });
-        const end = JSON.stringify({ line: null, status: ending.status, problem: ending });
-        request.resume().once("end", () => response.end(`${done}\n${end}\n`));
-      });
-      const answers = bulk(t, await listening(t, server), [opened]);
-      assert.deepEqual((await answers).map(outcome), ["done"]);
+      const done = JSON.stringify({ line: 1, status: 204, receipt: "r", replayed: false });
+      const end = JSON.stringify({ line: null, status: ending.status, problem: ending });
+      const { url } = await openHttpStandIn(t, (response) => response.end(`${done}\n${end}\n`));
+      assert.deepEqual((await bulk(t, url, [opened])).map(outcome), ["done"]);
     });
   }
 
   test("A line that is sent again after a broken connection is done before only if it was before the bulk began", async (t) => {
-    let connections = 0;
-    const server = createServer((request, response) => {
-      connections += 1;
-      const isFirst = connections === 1;
-      request.resume().once("end", () => {
-        if (isFirst) return void response.destroy();
-        const answer = { status: 204, replayed: true };
-        for (const [index, secondsAgo] of [0, 60].entries()) {
-          response.write(
-            `${JSON.stringify({ ...answer, line: index + 1, receipt: receiptFrom(secondsAgo) })}\n`,
-          );
-        }
-        response.end();
-      });
-    });
+    const replayed = (line: number, secondsAgo: number) =>
+      `${JSON.stringify({ line, status: 204, replayed: true, receipt: receiptFrom(secondsAgo) })}\n`;
+    const { url } = await openHttpStandIn(
+      t,
+      (response) => response.destroy(),
+      (response) => response.end(replayed(1, 0) + replayed(2, 60)),
+    );
     const lines = ["a", "b"].map((key) => ({ ...opened, key }));
-    const answers = await bulk(t, await listening(t, server), lines);
+    const answers = await bulk(t, url, lines);
     assert.deepEqual(answers.map(outcome), ["done", "replayed"]);
   });
 
@@ -294,7 +272,7 @@ describe("a bulk whose connection breaks", () => {
       });
       request.pipe(passed);
     });
-    const answers = await bulk(t, await listening(t, server), [order(0), order(1)]);
+    const answers = await bulk(t, await listen(server, t), [order(0), order(1)]);
     assert.deepEqual([answers.map(outcome), await exchanges()], [["done", "done"], 2]);
   });
 });

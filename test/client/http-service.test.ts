@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { openHttpService } from "../../src/client/http-service.ts";
@@ -11,37 +8,14 @@ import { FxError } from "../../src/core/errors.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
+import { type Answer, openHttpStandIn, unusedUrl } from "../support/stand-in.ts";
 import { openTcpProxy } from "../support/tcp-proxy.ts";
 
 const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
-
 const pesel = adult(1);
 const order = { pesel, ...terms("sell 10 PLN for USD") };
 const account = { name: "Jan", surname: "Kowalski", pesel, currencies: [{ symbol: "PLN", amount: 990 }] };
-
-/** Something on loopback that gives these answers in turn, the last one for good, and what it was asked. */
-async function standIn(t: TestContext, ...answers: Answer[]) {
-  const requests: IncomingMessage[] = [];
-  const sockets = new Set<unknown>();
-  const server = createServer((request, response) => {
-    request.resume();
-    request.on("end", () => {
-      requests.push(request);
-      sockets.add(request.socket);
-      answers[Math.min(requests.length, answers.length) - 1]?.(request, response);
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const stop = () => {
-    server.close();
-    server.closeAllConnections();
-  };
-  t.after(stop);
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, sockets, stop };
-}
 
 function client(t: TestContext, url: string, options: TransportOptions = {}) {
   const service = openHttpService(url, { pauseMs: 5, ...options });
@@ -51,27 +25,20 @@ function client(t: TestContext, url: string, options: TransportOptions = {}) {
 
 const json =
   (body: unknown, status = 200, headers = {}): Answer =>
-  (_request, response) => {
+  (response) => {
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
   };
 const html =
   (status: number): Answer =>
-  (_request, response) => {
+  (response) => {
     response.writeHead(status, { "content-type": "text/html" }).end("<html>Bad Gateway</html>");
   };
-const drop: Answer = (request) => request.socket.destroy();
-const hang: Answer = () => {};
+const drop: Answer = (response) => response.destroy();
 const settled = json(account, 200, { "fx-receipt": "/api/receipts/r1" });
-
-async function unusedUrl(t: TestContext): Promise<string> {
-  const { url, stop } = await standIn(t, hang);
-  stop();
-  return url;
-}
 
 describe("where nobody listens", () => {
   test("A question and an order where nobody listens say that nothing answers, and where", async (t) => {
-    const url = await unusedUrl(t);
+    const url = await unusedUrl();
     const service = client(t, url);
     const expected = {
       code: "unreachable",
@@ -121,14 +88,14 @@ describe("where nobody listens", () => {
   }
 
   test("Credentials in the URL are in no message", async (t) => {
-    const url = (await unusedUrl(t)).replace("http://", "http://user:secret@");
+    const url = (await unusedUrl()).replace("http://", "http://user:secret@");
     await assert.rejects(client(t, url).rates(), (error: Error) => !/secret/.test(error.message));
   });
 });
 
 describe("an order whose answer is lost", () => {
   test("An order whose answer is lost every time has an unknown outcome after four attempts", async (t) => {
-    const { url, requests } = await standIn(t, drop);
+    const { url, requests } = await openHttpStandIn(t, drop);
     await assert.rejects(client(t, url).exchange({ ...order, key: "k" }), {
       code: "outcome-unknown",
       message: `The request was sent to ${url}, and no answer came (connection lost).`,
@@ -137,7 +104,7 @@ describe("an order whose answer is lost", () => {
   });
 
   test("An order's outcome is unknown when a reused connection breaks", async (t) => {
-    const { url, requests, sockets } = await standIn(t, json(account), drop);
+    const { url, requests, sockets } = await openHttpStandIn(t, json(account), drop);
     const service = client(t, url);
     await service.account(pesel);
     await assert.rejects(service.exchange(order), { code: "outcome-unknown" });
@@ -157,13 +124,13 @@ describe("an order whose answer is lost", () => {
 
 describe("a question whose answer is lost", () => {
   test("A question whose answer is lost is asked again", async (t) => {
-    const { url, requests } = await standIn(t, drop, html(503), json(account));
+    const { url, requests } = await openHttpStandIn(t, drop, html(503), json(account));
     assert.equal((await client(t, url).account(pesel)).name, "Jan");
     assert.equal(requests.length, 3);
   });
 
   test("A question whose answer is lost every time fails with no answer", async (t) => {
-    const { url } = await standIn(t, drop);
+    const { url } = await openHttpStandIn(t, drop);
     await assert.rejects(client(t, url).account(pesel), {
       code: "unreachable",
       message: `No answer came from ${url} (connection lost).`,
@@ -174,7 +141,7 @@ describe("a question whose answer is lost", () => {
 describe("where something answers that is not fx", () => {
   test("A question that something else than fx answers says what answered", async (t) => {
     for (const answer of [html(200), html(404), html(500), html(302)]) {
-      const { url } = await standIn(t, answer);
+      const { url } = await openHttpStandIn(t, answer);
       await assert.rejects(client(t, url).account(pesel), (error) => {
         assert.ok(error instanceof FxError && error.code === "unreachable");
         assert.match(error.message, /^What answers at http:\S+ is not fx \(status \d+, text\/html\)\.$/);
@@ -185,7 +152,7 @@ describe("where something answers that is not fx", () => {
 
   for (const status of [502, 503, 504]) {
     test(`a question is told that the server behind a gateway's ${status} does not answer`, async (t) => {
-      const { url, requests } = await standIn(t, html(status));
+      const { url, requests } = await openHttpStandIn(t, html(status));
       await assert.rejects(client(t, url).account(pesel), {
         code: "unreachable",
         message: `The gateway at ${url} got no answer from the server (status ${status}).`,
@@ -195,7 +162,7 @@ describe("where something answers that is not fx", () => {
   }
 
   test("An audit is asked for once through a gateway, because the server behind it may still be reading", async (t) => {
-    const { url, requests } = await standIn(t, html(504));
+    const { url, requests } = await openHttpStandIn(t, html(504));
     await assert.rejects(client(t, url).audit(), { code: "unreachable" });
     await assert.rejects(client(t, url).position(), { code: "unreachable" });
     assert.equal(requests.length, 2);
@@ -204,7 +171,7 @@ describe("where something answers that is not fx", () => {
 
 describe("what is sent", () => {
   test("A request goes under the path of the base URL, with its credentials", async (t) => {
-    const { url, requests } = await standIn(t, json({ users: [], next: null }));
+    const { url, requests } = await openHttpStandIn(t, json({ users: [], next: null }));
     const base = `${url.replace("http://", "http://user:secret@")}/banking/fx/`;
     await client(t, base).accounts({ limit: 5, cursor: "a&b" });
     assert.equal(requests[0]?.url, "/banking/fx/api/users?limit=5&cursor=a%26b");
@@ -213,7 +180,7 @@ describe("what is sent", () => {
 
   test("No id, currency or PESEL leads to another path than its own", async (t) => {
     const strange = "../user/44051401359/block?#";
-    const { url, requests } = await standIn(t, (_, response) => void response.writeHead(404).end());
+    const { url, requests } = await openHttpStandIn(t, (response) => response.writeHead(404).end());
     const service = openHttpService(url, { pauseMs: 1 });
     t.after(() => service.close());
     const reversal = { kind: "reversal", pesel, reverses: strange, reason: "wrong" } as const;
@@ -233,14 +200,14 @@ describe("what is sent", () => {
   });
 
   test("Requests share one connection", async (t) => {
-    const { url, sockets, requests } = await standIn(t, json(account));
+    const { url, sockets, requests } = await openHttpStandIn(t, json(account));
     const service = client(t, url);
     for (let i = 0; i < 3; i += 1) await service.account(pesel);
     assert.deepEqual([requests.length, sockets.size], [3, 1]);
   });
 
   test("Nothing is sent where a key, a table or an amount cannot be", async (t) => {
-    const { url, requests } = await standIn(t, settled);
+    const { url, requests } = await openHttpStandIn(t, settled);
     const service = client(t, url);
     const amount = { coefficient: 9_007_199_254_740_993n, scale: 0 };
     await assert.rejects(service.exchange({ ...order, key: "a\r\nb" }), { code: "invalid-request" });
@@ -266,7 +233,7 @@ async function startLossyProxy(t: TestContext, port: number) {
 }
 
 test("A read whose query no server takes is refused as invalid-request, without being sent", async (t) => {
-  const { url, requests } = await standIn(t, json({}));
+  const { url, requests } = await openHttpStandIn(t, json({}));
   const service = client(t, url);
   for (const read of [
     () => service.statement(pesel, { limit: 10, from: "2026-06-02", to: "2026-06-01" }),

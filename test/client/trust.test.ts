@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { createServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { openHttpService } from "../../src/client/http-service.ts";
 import type { TransportOptions } from "../../src/client/transport.ts";
 import type { BulkAnswer, ExchangeService } from "../../src/core/service.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
+import { type Answer, listen, openHttpStandIn } from "../support/stand-in.ts";
 
 /** A question of each kind that a client asks. */
 const pesel = adult(1);
@@ -40,26 +39,6 @@ async function answersTo(service: ExchangeService, lines: number): Promise<BulkA
   return (await all(service.bulk(source()))).flat();
 }
 
-/** A server that gives this answer to everything, what it was asked, and how many bytes of it have been taken. */
-async function server(t: TestContext, answer: (response: ServerResponse, request: IncomingMessage) => void) {
-  const requests: IncomingMessage[] = [];
-  const http = createServer((request, response) => {
-    requests.push(request);
-    request.resume();
-    response.on("error", () => {});
-    answer(response, request);
-  });
-  let sent = 0;
-  http.on("connection", (socket) => socket.on("close", () => (sent += socket.bytesWritten)));
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  t.after(() => {
-    http.close();
-    http.closeAllConnections();
-  });
-  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`, requests, sent: () => sent };
-}
-
 function client(t: TestContext, url: string, options: TransportOptions = {}): ExchangeService {
   const service = openHttpService(url, { pauseMs: 1, ...options });
   t.after(() => service.close());
@@ -67,10 +46,10 @@ function client(t: TestContext, url: string, options: TransportOptions = {}): Ex
 }
 
 /** Writes the text again and again, as fast as it is taken. */
-function endless(type: string, text: string, start = "") {
+function endless(type: string, text: string, start = "", status = 200): Answer {
   const bytes = text.repeat(Math.ceil(65_536 / text.length));
-  return (response: ServerResponse) => {
-    response.writeHead(200, { "content-type": type });
+  return (response) => {
+    response.writeHead(status, { "content-type": type });
     response.write(start);
     const more = () => {
       while (!response.destroyed && response.write(bytes)) {}
@@ -113,7 +92,7 @@ describe("an answer without an end", () => {
     ["export", json, "x", ""],
   ] as const) {
     test(`An endless answer to ${kind}, of ${JSON.stringify(text)}, is cut off and reported as not of fx`, async (t) => {
-      const { url, sent } = await server(t, endless(type, text, start));
+      const { url, sent } = await openHttpStandIn(t, endless(type, text, start));
       const told = await failure(kind, client(t, url));
       assert.match(told, /^(internal|unreachable|outcome-unknown): .*(not fx|not one that fx gives)/);
       assert.ok(sent() < mostBytes, `${sent()} bytes`);
@@ -122,14 +101,7 @@ describe("an answer without an end", () => {
 
   test("An endless answer of an error is cut off, too", async (t) => {
     for (const kind of kinds) {
-      const { url, sent } = await server(t, (response) => {
-        response.writeHead(500, { "content-type": "application/problem+json" });
-        const more = () => {
-          while (!response.destroyed && response.write(" ".repeat(65_536))) {}
-        };
-        response.on("drain", more);
-        more();
-      });
+      const { url, sent } = await openHttpStandIn(t, endless("application/problem+json", " ", "", 500));
       assert.match(
         await failure(kind, client(t, url)),
         /^(internal|unreachable|outcome-unknown): .*not fx/,
@@ -148,7 +120,7 @@ describe("an answer without an end", () => {
       [`{"users":[${user}],"next":null}`, "(a list that is too long)"],
       [`{"users":[],"next":null,"previous":{"rates":${wrong}}}`, "(a list that is too long)"],
     ] as const) {
-      const { url } = await server(t, (response) =>
+      const { url } = await openHttpStandIn(t, (response) =>
         response.writeHead(200, { "content-type": json }).end(body),
       );
       await assert.rejects(client(t, url).accounts({ limit: 10 }), ({ message }: Error) => {
@@ -158,7 +130,7 @@ describe("an answer without an end", () => {
   });
 
   test("A line of an answer that never ends is given up", async (t) => {
-    const { url } = await server(t, (response) => {
+    const { url } = await openHttpStandIn(t, (response) => {
       response.writeHead(200, { "content-type": lines });
       response.write(`{"line":1,${" ".repeat(20_000)}`);
     });
@@ -169,13 +141,13 @@ describe("an answer without an end", () => {
 describe("a server that falls silent", () => {
   for (const kind of ["export", "checkpoint", "comparison"] as const) {
     test(`A server that falls silent before its answer to ${kind} is given up`, async (t) => {
-      const { url } = await server(t, () => {});
+      const { url } = await openHttpStandIn(t, () => {});
       const told = await failure(kind, client(t, url, { journalTimeoutMs: 50 }));
       assert.match(told, /^unreachable: No answer came from http:\S+ \(timed out\)\.$/);
     });
 
     test(`A server that falls silent in its answer to ${kind} is given up`, async (t) => {
-      const { url } = await server(t, (response) => {
+      const { url } = await openHttpStandIn(t, (response) => {
         response.writeHead(200, { "content-type": kind === "export" ? "text/csv" : json });
         response.write(" ");
       });
@@ -185,7 +157,7 @@ describe("a server that falls silent", () => {
   }
 
   test("A server is not given up while the reader of an export takes its time", async (t) => {
-    const { url } = await server(t, (response) => {
+    const { url } = await openHttpStandIn(t, (response) => {
       response.writeHead(200, { "content-type": "text/csv" });
       response.write("id\n");
       setTimeout(() => response.end("end of export: 0 entries,\n"), 10);
@@ -203,7 +175,7 @@ describe("a server that falls silent", () => {
 
 test("a compressed answer is neither asked for nor unpacked", async (t) => {
   const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024, " "));
-  const { url, requests } = await server(t, (response) =>
+  const { url, requests } = await openHttpStandIn(t, (response) =>
     response.writeHead(200, { "content-type": json, "content-encoding": "gzip" }).end(bomb),
   );
   for (const kind of kinds) {
@@ -224,7 +196,7 @@ describe("pages that lead nowhere", () => {
     ["one with more than was asked for", [user, user, user], null],
   ] as const) {
     test(`A page is refused: ${what}`, async (t) => {
-      const { url } = await server(t, (response) =>
+      const { url } = await openHttpStandIn(t, (response) =>
         response.writeHead(200, { "content-type": json }).end(JSON.stringify({ users, next })),
       );
       await assert.rejects(client(t, url).accounts({ limit: 2, cursor: "a" }), { code: "unreachable" });
@@ -234,16 +206,16 @@ describe("pages that lead nowhere", () => {
 
 describe("a token", () => {
   test("A token goes with every request", async (t) => {
-    const { url, requests } = await server(t, (response) => response.writeHead(404).end());
+    const { url, requests } = await openHttpStandIn(t, (response) => response.writeHead(404).end());
     for (const kind of kinds) await failure(kind, client(t, url, { token: "fxt_abc" }));
     assert.ok(requests.length >= kinds.length);
     assert.ok(requests.every(({ headers }) => headers.authorization === "Bearer fxt_abc"));
   });
 
   test("Neither a token nor a request follows a redirect", async (t) => {
-    const other = await server(t, (response) => response.writeHead(200).end());
+    const other = await openHttpStandIn(t, (response) => response.writeHead(200).end());
     for (const status of [301, 302, 303, 307, 308]) {
-      const { url } = await server(t, (response) =>
+      const { url } = await openHttpStandIn(t, (response) =>
         response.writeHead(status, { location: `${other.url}/x?token=hidden` }).end(),
       );
       for (const kind of kinds) {
@@ -256,7 +228,7 @@ describe("a token", () => {
   });
 
   test("A token is not in the message of a failure", async (t) => {
-    const { url } = await server(t, (response) => response.destroy());
+    const { url } = await openHttpStandIn(t, (response) => response.destroy());
     for (const kind of kinds) {
       assert.ok(!(await failure(kind, client(t, url, { token: "fxt_hidden" }))).includes("hidden"), kind);
     }
@@ -264,7 +236,7 @@ describe("a token", () => {
 });
 
 test("A query in the server's URL goes with every request, and is in no message", async (t) => {
-  const { url, requests } = await server(t, (response) => response.writeHead(404).end());
+  const { url, requests } = await openHttpStandIn(t, (response) => response.writeHead(404).end());
   for (const kind of kinds) {
     assert.ok(!(await failure(kind, client(t, `${url}/fx?api_key=hidden`))).includes("hidden"), kind);
   }
@@ -272,11 +244,8 @@ test("A query in the server's URL goes with every request, and is in no message"
 });
 
 test("A server that does not speak HTTP is reported as such", async (t) => {
-  const ssh = createTcpServer((socket) => socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2p1\r\n"));
-  ssh.listen(0, "127.0.0.1");
-  await once(ssh, "listening");
-  t.after(() => ssh.close());
-  const service = client(t, `http://127.0.0.1:${(ssh.address() as AddressInfo).port}`);
+  const ssh = createServer((socket) => socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2p1\r\n"));
+  const service = client(t, await listen(ssh, t));
   assert.match(
     await failure("question", service),
     /^unreachable: .* \(what answers there does not speak HTTP\)\.$/,

@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
-import { createServer, type IncomingMessage, request, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { after, before, describe, test } from "node:test";
+import { createServer, type IncomingMessage, request } from "node:http";
+import { before, describe, test } from "node:test";
 import { openHttpService } from "../../src/client/http-service.ts";
 import { pathHiddenBy, withoutPrefix } from "../../src/http/paths.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { useServer } from "../support/server.ts";
-
-const proxies: Server[] = [];
-after(() => {
-  for (const proxy of proxies) proxy.close().closeAllConnections();
-});
+import { listen } from "../support/stand-in.ts";
 
 /** A reverse proxy that shows a server under /fx and nothing else, and hands the prefix on unless it strips it. */
 async function openProxy(target: string, strips: boolean): Promise<string> {
@@ -29,9 +24,7 @@ async function openProxy(target: string, strips: boolean): Promise<string> {
     });
     incoming.pipe(passed);
   });
-  await new Promise<void>((listening) => proxy.listen(0, "127.0.0.1", listening));
-  proxies.push(proxy);
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  return listen(proxy);
 }
 
 describe("a server with --prefix /fx", () => {

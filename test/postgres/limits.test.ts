@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { limits } from "../../src/ledger/limits.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
@@ -9,22 +8,15 @@ import { acceptance, adult, table } from "../support/fixture.ts";
 import { inTransaction } from "../support/postgres.ts";
 import { connect, create, emptyDatabase, openStore } from "../support/postgres-store.ts";
 import { Network } from "../support/proxy.ts";
+import { listen } from "../support/stand-in.ts";
 
 /** A server that takes connections, and does with them what it likes. */
 async function serverOf(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>();
   const server = createServer((socket) => {
-    sockets.add(socket);
     socket.on("error", () => {});
     onConnection(socket);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return new URL(await listen(server, t)).host;
 }
 
 async function within(limitMs: number, work: () => Promise<unknown>): Promise<void> {

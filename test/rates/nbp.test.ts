@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, afterEach, before, describe, test } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
 import { gzipSync } from "node:zlib";
@@ -16,6 +15,7 @@ import {
   startNbpStandIn,
   tablesUpTo,
 } from "../support/nbp-stand-in.ts";
+import { listen } from "../support/stand-in.ts";
 
 const once: Partial<FetchLimits> = { responseTimeoutMs: 30_000, requestTimeoutMs: 60_000 };
 /** For a bank that never answers, and for one that never ends. */
@@ -79,10 +79,7 @@ describe("a fetch", () => {
       const isNewest = url.startsWith("/exchangerates/tables/C/?");
       response.writeHead(isNewest ? 200 : 404).end(isNewest ? newest : noDataText);
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    t.after(() => server.close());
-    const { port } = server.address() as AddressInfo;
-    const { tables } = await openApi(`http://127.0.0.1:${port}`, once).tables();
+    const { tables } = await openApi(await listen(server, t), once).tables();
     assert.deepEqual(
       tables.map(({ number }) => number),
       (JSON.parse(newest) as { no: string }[]).map(({ no }) => no),
@@ -129,9 +126,7 @@ describe("through a proxy, a fetch", () => {
   test("A fetch through a proxy speaks TLS with the bank itself, and checks its certificate", async (t) => {
     const file = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
     const server = createTlsServer({ cert: file("server.crt"), key: file("server.key") });
-    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-    t.after(() => server.close());
-    const proxy = await openConnectProxy((server.address() as AddressInfo).port);
+    const proxy = await openConnectProxy(Number(new URL(await listen(server, t)).port));
     t.after(() => proxy.close());
     await withProxyVariables({ HTTPS_PROXY: proxy.url }, () =>
       assert.rejects(openApi("https://bank.test", once).tables(), {
@@ -196,12 +191,8 @@ describe("a failed fetch says what came instead:", () => {
     const server = createServer(({ headers }, response) => {
       asked.push(headers["accept-encoding"]);
       response.writeHead(200, { "content-encoding": "gzip" }).end(bomb);
-    }).listen(0, "127.0.0.1");
-    t.after(() => void server.close());
-    const { port } = await new Promise<AddressInfo>((listening) => {
-      server.once("listening", () => listening(server.address() as AddressInfo));
     });
-    await assert.rejects(openApi(`http://127.0.0.1:${port}`, once).tables(), /: not JSON but "\\u001f/);
+    await assert.rejects(openApi(await listen(server, t), once).tables(), /: not JSON but "\\u001f/);
     assert.deepEqual(asked, ["identity"]);
   });
 

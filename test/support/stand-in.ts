@@ -1,5 +1,7 @@
-import { createServer } from "node:net";
-import { after } from "node:test";
+import { once } from "node:events";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import type { TestContext } from "node:test";
 
 export interface StandIn {
   readonly url: string;
@@ -9,7 +11,7 @@ export interface StandIn {
 
 /**
  * A server that gives these raw answers in turn, the last one for good: "hang" does not answer, "die" drops the
- * connection, and from "gone" on nobody listens. It stands until the end of the file's tests.
+ * connection, and from "gone" on nobody listens.
  */
 export async function openStandIn(...answers: string[]): Promise<StandIn> {
   const requests: string[] = [];
@@ -32,12 +34,56 @@ export async function openStandIn(...answers: string[]): Promise<StandIn> {
       else if (answer !== "hang") socket.end(answer);
     });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  server.unref();
-  after(() => server.close());
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("it has no port");
-  return { url: `http://127.0.0.1:${address.port}`, requests };
+  return { url: await listen(server), requests };
+}
+
+export type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+/** An HTTP server that gives these answers in turn to complete requests, the last one for good. */
+export async function openHttpStandIn(t: TestContext, ...answers: Answer[]) {
+  const requests: IncomingMessage[] = [];
+  const sockets = new Set<Socket>();
+  const server = createHttpServer((request, response) => {
+    sockets.add(request.socket);
+    response.on("error", () => {});
+    request.resume().on("end", () => {
+      requests.push(request);
+      answers[Math.min(requests.length, answers.length) - 1]?.(response, request);
+    });
+  });
+  let sent = 0;
+  server.on("connection", (socket) => socket.on("close", () => (sent += socket.bytesWritten)));
+  /** `sent` is the number of bytes that closed connections have taken. */
+  return { url: await listen(server, t), requests, sockets, sent: () => sent };
+}
+
+/**
+ * Lets a server listen on a free port of loopback, and returns the URL. It ends with its connections after the test; one of
+ * no test lasts as long as something else keeps the process.
+ */
+export async function listen(server: Server, t?: TestContext): Promise<string> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    if (t === undefined) socket.unref();
+    sockets.add(socket.once("close", () => sockets.delete(socket)));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  if (t === undefined) server.unref();
+  t?.after(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A URL of loopback where nobody listens. */
+export async function unusedUrl(): Promise<string> {
+  const server = createServer();
+  const url = await listen(server);
+  server.close();
+  await once(server, "close");
+  return url;
 }
 
 /** A raw answer without fx's headers, such as a proxy's. */
