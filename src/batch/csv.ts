@@ -60,7 +60,7 @@ const emptyRow = new RegExp(`^(?:${blank}|[;,"])*$`, "u");
  * CSV under the header in `line`, which has the fields of one kind of file, in any case and order and among others. The
  * separator is the one with which it has them.
  * @param isMarked whether a file of its lines needs a byte-order mark
- * @param separator that the file names
+ * @param separator the one that the file names, if any
  * @throws UnfitFile if it does not, or if a column differs from a field in punctuation, or has no name of its own
  */
 export function csv(line: TextLine, isMarked: boolean, separator?: string): BatchFormat {

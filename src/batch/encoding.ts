@@ -13,9 +13,9 @@ const workbooks = [
 
 /** The usual encodings of Polish files besides UTF-8. */
 const usual = ["windows-1250", "iso-8859-2", "cp852"] as const;
-/** More than one byte for a letter: that the bytes are valid says more than the letters do. */
+/** Encodings with several bytes for a letter: valid bytes are better evidence than the letters. */
 const wide = /^(gb|big5|euc|iso-2022|shift_jis|utf-16)/;
-/** Words that are judged: enough to tell one encoding from another. */
+/** Number of words to judge: enough to tell one encoding from another. */
 const mostWords = 10_000;
 
 /**
@@ -92,7 +92,7 @@ const latin = "\\p{Script=Latin}";
 const other = `(?=\\p{L})(?!${latin})[^\\0-\\x7f]`;
 const upper = "(?=[^\\0-\\x7f])\\p{Lu}";
 const lower = "(?=[^\\0-\\x7f])\\p{Ll}";
-/** What no readable word has: controls, signs within it, mixed cases and scripts. */
+/** Signs of an unreadable word: controls, punctuation within it, mixed cases and scripts. */
 const odd = new RegExp(
   [
     "[\\x80-\\x9f\\ufffd]",

@@ -14,7 +14,7 @@ export interface BatchFile {
   readonly lines: () => Iterable<BatchLine>;
 }
 
-/** In UTF-8. A longer line is refused. */
+/** In bytes of UTF-8. A longer line is refused. */
 const longestLine = 16_384;
 
 /**

@@ -21,8 +21,8 @@ export interface KeyedLine {
   /** The request, or the reason why the line has none. */
   readonly request: LineRequest | FxError;
   /**
-   * The line as it is written, for a file of refused lines: under a new key, the same one each time. Only `rate-changed`
-   * leaves a key free that the line may still be done with, so it stays.
+   * The line as it is written, for a file of refused lines: under a new key, the same one each time. After `rate-changed`
+   * the key is still free, so the line keeps it.
    */
   readonly forRejects: (code: string) => string;
 }
@@ -58,7 +58,7 @@ export class BatchId {
     }
   }
 
-  /** Whether lines are no part of the id: it differs from that of the file where they can be read. */
+  /** Whether unreadable lines are missing from the id. Once they are corrected, the file has another id. */
   get hasUnread(): boolean {
     return this.#hasUnread;
   }
@@ -91,7 +91,7 @@ export class LineKeys {
   readonly #beginning: string;
   readonly #digestOf: Digest;
   readonly #today: CalendarDate;
-  /** How many lines asked for the same so far, by the digest of what they ask for, and that by its first character. */
+  /** The number of earlier lines that ask for the same, by their digest; a map for each first character of digests. */
   readonly #equal = new Map<string, Map<string, number>>();
 
   constructor(id: string, today: CalendarDate, digestOf: Digest) {

@@ -1,7 +1,7 @@
 import type { Separator } from "../core/csv.ts";
 import { blank, cleanCell } from "./cell.ts";
 
-/** A cell with what ends it, from its beginning. A tab that separates is no space. */
+/** A cell and its terminator, matched from the cell's beginning. A tab that separates cells is no space. */
 function cellBefore(separator: Separator): { readonly quoted: RegExp; readonly bare: RegExp } {
   const around = `(?:(?!${separator})${blank})*`;
   const end = `(${separator}|$)`;

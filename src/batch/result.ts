@@ -18,7 +18,7 @@ export interface DoneLine {
   readonly bought: Money | undefined;
 }
 
-/** The outcome of a line by its answer, which is no refusal. */
+/** The outcome of a line that was not refused, from its answer. */
 export function doneLine(line: KeyedLine, answer: Exclude<BulkAnswer, FxError>): DoneLine {
   const { receiptId, replayed } = answer;
   const state = replayed ? "replayed" : "done";
@@ -43,7 +43,7 @@ export function doneText(result: DoneLine, isDryRun: boolean): string {
   })}\n`;
 }
 
-/** The same of a line for which nothing was done. */
+/** The JSON document of a line for which nothing was done. */
 export function refusedText(
   { number, pesel, key, extra }: KeyedLine,
   failure: { readonly code: string; readonly message: string },

@@ -100,7 +100,7 @@ export function sharedToken(what: string, path: string): UsageError {
   );
 }
 
-/** @throws UsageError, without what stands there: it may be a secret */
+/** @throws UsageError that does not repeat the text, which may be a secret */
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);

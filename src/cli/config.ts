@@ -118,7 +118,7 @@ function refuseMisspelt(env: Environment): void {
 /**
  * Refuses to send a token to another server than the one configured where the token is set, or below that.
  * @param owner the address of the token's server; undefined lets the token go wherever the command works
- * @param names what sets the token, and what would name another server for it
+ * @param names the setting that has the token, and the one that would name another server for it
  * @throws UsageError
  */
 function refuseOtherServer({ url, token }: Settings, owner: unknown, names: readonly [string, string]): void {

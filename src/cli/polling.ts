@@ -2,9 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describeFailure } from "./errors.ts";
 
 /**
- * Looks at files again and again until the signal. Polled, because the system's events miss a link that is set to another
- * folder, as containers have it.
- * @param onFault told once, as long as the same is wrong
+ * Polls files until the signal is aborted. The system's own events miss a link that is switched to another folder, as
+ * containers do.
+ * @param onFault called once for each fault, however long it lasts
  */
 export async function poll(
   everyMs: number,

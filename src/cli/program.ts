@@ -109,7 +109,7 @@ function refuseWithoutEffect(command: Command, { settings, sources }: Config): v
   }
 }
 
-/** A blank value is a variable of a script that is not set. Taken as none, it would leave out what was asked for. */
+/** Refuses a blank value, which comes from an unset variable of a script: ignored, the option would be lost. */
 function refuseBlankOptions(command: Command): void {
   for (const option of command.options.filter(({ required }) => required)) {
     const { parseArg: parse } = option;

@@ -41,7 +41,7 @@ export async function run(process: NodeJS.Process): Promise<void> {
   if (exit === 130 || exit === 143) stderr.write("", () => process.exit());
 }
 
-/** Node would print all that an error holds: of a failed statement its parameters, of a request its headers. */
+/** Node would print every property of an error, such as a statement's parameters or a request's headers. */
 function crash(error: unknown): void {
   const told = describeError(error instanceof Error ? error : new Error(typeof error));
   process.stderr.write(`fx: crashed, because of a bug in fx: ${visibleLines(told.stack)}\n`);

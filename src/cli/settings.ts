@@ -3,13 +3,13 @@ import { Option } from "commander";
 import { UsageError } from "./errors.ts";
 import { holdsSecret, parseStoreTarget, parseTarget, sqliteAdvice } from "./target.ts";
 
-/** A form of values. */
+/** A form of values, such as a port or a path. */
 interface Form<V> {
   /** As an error states it. */
   readonly form: string;
   /** Reads one value; undefined if it is not of this form. */
   readonly parse: (text: string) => V | undefined;
-  /** The only values, where they are few words. */
+  /** The allowed values, if they are a few words. */
   readonly choices?: readonly string[];
 }
 
@@ -21,7 +21,7 @@ interface Setting<V = unknown> extends Form<unknown> {
   /** The value in force where nothing else is set, and its text for the help. */
   readonly unset: V;
   readonly fallback?: string;
-  /** Several flags, commas in a variable, an array in the config file. */
+  /** Takes several values: repeated flags, commas in a variable, an array in the config file. */
   readonly isList?: true;
   /** Has no flag and is never shown, because every process can read command lines. */
   readonly isSecret?: true;

@@ -9,19 +9,19 @@ export interface Answer {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** In bytes. An audit with 1000 findings is the longest; a page of 200 entries with notes has 0.6 MB. */
+/** In bytes, for any answer: an audit with 1000 findings is the longest; a page of 200 entries with notes has 0.6 MB. */
 export const longestAnswer = 4 * 1024 * 1024;
-/** In bytes. */
+/** In bytes, for the answer to a failed request. */
 const longestProblem = 65_536;
 
-/** The head of the answer that a stream is. From then on, errors of the stream meet only those who read it. */
+/** The head of a streamed answer. From then on, only the reader of the stream gets its errors. */
 export async function headOf(stream: GotStream, signal?: AbortSignal): Promise<PlainResponse> {
   stream.on("error", () => {});
   const [response] = (await once(stream, "response", { signal })) as [PlainResponse];
   return response;
 }
 
-/** The text of an answer, or as much of it as is not too long and comes in time: by default, that of a problem. */
+/** The text of an answer, cut off at the limits of length and time, which by default are those for a problem. */
 export async function textOf(
   answer: AsyncIterable<Buffer | string>,
   { most = longestProblem, withinMs = 30_000 } = {},

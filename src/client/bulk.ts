@@ -42,7 +42,7 @@ export class Bulk {
   readonly #start = new RunStart();
   /** In their order, from the first whose answer was not read. */
   readonly #entries: QueuedLine[] = [];
-  /** How many of them were looked at to be sent over this connection. */
+  /** How many of them were considered for this connection. */
   #sent = 0;
   #answered = 0;
   #hasEnded = false;
@@ -156,7 +156,7 @@ export class Bulk {
     }
   }
 
-  /** The lines that were taken in since it was last asked, or since `#sent` was reset, and are not answered. */
+  /** The unanswered lines that were taken in since the last call, or since `#sent` was reset. */
   #unsent(): QueuedLine[] {
     const entries = this.#entries.slice(this.#sent).filter(({ answer }) => answer === undefined);
     this.#sent = this.#entries.length;
@@ -165,7 +165,7 @@ export class Bulk {
 
   /** Sends lines over a new connection, and takes their answers. */
   async #connect(): Promise<Fault | undefined> {
-    /** And not answered, in their order. */
+    /** The lines sent over this connection and not answered, in their order. */
     const sent: QueuedLine[] = [];
     this.#sent = 0;
     const request = await this.#transport.stream({
@@ -190,7 +190,7 @@ export class Bulk {
       let heard = performance.now();
       for await (const lines of readLines(request, { longest: longestLine })) {
         if (lines.length > 0) heard = performance.now();
-        // A part of a line that never ends would be waited for as long as bytes come.
+        // Otherwise, a line that never ends would be read for as long as bytes come.
         else if (performance.now() - heard > longestWaitMs) throw notAnAnswer("a line that does not end");
         for (const [index, { bytes }] of lines.entries()) {
           const { line, answer } = this.#answerIn(bytes, sent[index]);
@@ -254,7 +254,7 @@ export class Bulk {
     return { failure: problem, outcomeUnknown: undecided.includes(problem.code), retryAfterSeconds };
   }
 
-  /** Why the server ended the stream early. What it had taken in is answered, unless it does not know. */
+  /** Why the server ended the stream early. The lines that it had taken in are answered, unless it does not know. */
   #ended(reason: FxError, sent: readonly QueuedLine[]): Fault {
     const outcomeUnknown = undecided.includes(reason.code);
     if (outcomeUnknown) this.#markUnknown(sent);
@@ -278,8 +278,8 @@ export class Bulk {
 
   /**
    * Answers the lines that have no answer, and all that come, with the failure.
-   * @param outcome of all attempts
-   * @param last of the last one
+   * @param outcome the failure of all attempts
+   * @param last the failure of the last attempt
    */
   async #fail(outcome: Error, last: Error): Promise<void> {
     const isUnknown = (failure: Error) => [...undecided, "outcome-unknown"].includes(codeOf(failure));

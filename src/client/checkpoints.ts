@@ -11,7 +11,7 @@ import { longestAnswer, textOf } from "./answer.ts";
 import { answered } from "./failures.ts";
 import type { Transport } from "./transport.ts";
 
-/** In bytes: what an answer says of an account that lacks what a checkpoint saw. */
+/** In bytes: the part of an answer about one account that lacks entries of a checkpoint. */
 const longestLostHead = 200;
 
 /** Has the server audit, and takes the heads as they come. */

@@ -39,7 +39,7 @@ interface Head {
 }
 
 /**
- * Waits for the head of the answer that a stream is.
+ * Waits for the head of a streamed answer.
  * @throws FxError the failure that is answered instead, and errors of the stream
  */
 export async function answered(

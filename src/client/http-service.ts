@@ -99,7 +99,7 @@ function readsAt(transport: Transport): Omit<ExchangeService, keyof Changes | "c
 }
 
 interface Question<Id extends ReadId> {
-  /** Of the parameters in the path. */
+  /** The values of the parameters in the path. */
   readonly values?: Readonly<Record<string, string>>;
   readonly query?: QueryOf<Id>;
   /** Whether the server reads its whole journal for the answer. */
@@ -188,12 +188,12 @@ function post<T>(
   });
 }
 
-/** Whether fx has decided on the request by its key. Any other problem says nothing of an attempt before. */
+/** Whether fx has decided on the request by its key. Any other problem says nothing about earlier attempts. */
 function isRefusal({ code }: FxError, status: number): boolean {
   return [400, 404, 409, 422].includes(status) && code !== "not-found";
 }
 
-/** Pages that lead nowhere would be asked for without end. */
+/** Refuses a page that does not lead on: it would be asked for without end. */
 function requireEnd<T extends Page<unknown>>(
   page: T,
   { limit, cursor, at }: PageRequest & { at?: unknown },

@@ -8,9 +8,9 @@ export interface Fault {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Attempts in a row that bring nothing, once one may have been done. */
+/** The most failed attempts in a row, once the request may have been done. */
 const attempts = 4;
-/** The same, where the server is busy and has begun nothing; and the longest that all of them are waited for. */
+/** The same while the server is busy and has begun nothing, and the longest wait for all of these. */
 const busy = { attempts: 20, longestWaitMs: 60_000 };
 const busyCodes: readonly string[] = ["overloaded", "rate-limited"];
 
@@ -24,7 +24,7 @@ export class Retries {
   readonly #isPatient: boolean;
   #failures: Error[] = [];
   #waitedMs = 0;
-  /** Whether a server was there. One may start listening in a moment, but only then is that worth the wait. */
+  /** Whether a server was reached before. Only then is it worth waiting until one listens there again. */
   #isReached = false;
   #outcomeUnknown = false;
 
@@ -35,7 +35,7 @@ export class Retries {
     this.#isPatient = isPatient;
   }
 
-  /** To call when something was answered: attempts from before count no more. */
+  /** To call when something was answered: earlier attempts count no more. */
   progress(): void {
     this.#failures = [];
     this.#waitedMs = 0;
@@ -44,7 +44,7 @@ export class Retries {
   }
 
   /**
-   * @param repeatable whether what may have been done is not done twice if it is sent again
+   * @param repeatable whether a request that may have been done can be sent again without being done twice
    * @returns the failure of all attempts, if there is to be no other
    */
   async after(
@@ -76,7 +76,7 @@ export function isBusy(failure: Error): boolean {
   return failure instanceof FxError && busyCodes.includes(failure.code);
 }
 
-/** The failure of a request whose last attempt settled it no more than those before did. */
+/** The failure of a request that no attempt has settled. */
 function outcomeOf(method: "GET" | "POST", failures: readonly Error[]): Error {
   const [first, last] = [failures[0] as Error, failures.at(-1) as Error];
   if (method === "GET" || failures.every((failure) => kindOf(failure) === kindOf(first))) return last;

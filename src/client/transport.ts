@@ -168,7 +168,7 @@ export class Transport {
     return { retryAfterSeconds: answer.retryAfterSeconds, ...told };
   }
 
-  /** Adds to the fault of an answer that it is that of nginx to a plain request at a port of TLS. */
+  /** Adds to a fault that the answer is nginx's to a plain request at a port of TLS. */
   async withProtocol(method: "GET" | "POST", { status, body }: Answer, fault: Fault): Promise<Fault> {
     const failure = status === 400 && body === undefined ? await this.#httpsInstead() : undefined;
     if (failure === undefined) return fault;

@@ -48,7 +48,7 @@ export function parseOpening(
 }
 
 /**
- * Names in NFC, so that two which look alike because a letter's mark is a character of its own are one.
+ * Names in NFC: a letter and its mark as two characters are the same as one character with the mark.
  * @throws FxError invalid-request
  */
 export function parseHolder({ name, surname }: Holder): Holder {

@@ -24,7 +24,7 @@ export function csvCell(text: string, separator: Separator = ","): string {
   return isSpecial ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
 
-/** The text of which `csvCell` made a cell, without its quotes. */
+/** The text from which `csvCell` made a cell. The cell is given without its quotes. */
 export function textOfCell(cell: string, separator: Separator): string {
   return cell.includes("'") ? cell.replace(marksBy.get(separator) as RegExp, "") : cell;
 }

@@ -23,7 +23,7 @@ const minorUnits: ReadonlyMap<string, number> = new Map([
   ["KRW", 0],
 ]);
 
-/** All that fx keeps. */
+/** All currencies that fx keeps. */
 export const currencies: readonly CurrencyCode[] = [...minorUnits.keys()].map(parseCurrencyCode);
 
 /** Reads a currency symbol in any case. ASCII only: "ſ" upper-cases to "S", and must not name a currency. */

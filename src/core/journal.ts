@@ -152,7 +152,7 @@ const optionalTexts = [
   ...(["side", "table", "tableId", "effectiveDate"] as const),
 ];
 
-/** The text may have been edited to any JSON. The answers that have these as they are would fail as a whole. */
+/** Checks types, because the text may have been edited to any JSON, and an answer with a wrong one fails as a whole. */
 function requireTypes(json: JournalLine): void {
   for (const name of wholeNumbers) {
     if (!Number.isSafeInteger(json[name])) throw new TypeError(`the ${name} of an entry is a whole number`);

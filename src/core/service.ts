@@ -57,7 +57,7 @@ export interface ExchangeService {
    * @param signal aborts the read
    */
   personalData(pesel: Pesel, signal?: AbortSignal): Promise<PersonalData>;
-  /** @param id its beginning is enough, from 8 characters on, where no other receipt begins so */
+  /** @param id the id, or its first 8 characters or more if no other receipt begins with them */
   receipt(id: string): Promise<Receipt>;
   /** A page of the entries of all accounts, in the order in which they were committed. */
   entries(page: EntriesRequest): Promise<EntriesPage>;
@@ -107,7 +107,7 @@ export interface Settlement extends Recorded {
   readonly bought?: Money | undefined;
 }
 
-/** The group commit, for who measures it. */
+/** Measures of the group commit. */
 export interface Commits {
   /** Requests and lines of batches that wait for a commit now. */
   readonly waiting: number;

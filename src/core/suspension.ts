@@ -28,7 +28,7 @@ export function planSuspension(
   }
   const { suspension } = inForce;
   if (given === undefined) return undefined;
-  // Everybody can read it.
+  // Everybody can read the reason.
   const reason = maskPesels(given);
   if (suspension?.reason === reason && suspension.by === by) return suspension;
   return { reason, by, since: suspension?.since ?? now };

@@ -23,7 +23,7 @@ export interface AccessOptions {
 }
 
 export interface AccessControl {
-  /** Says why the request may not have what takes this role, or sets its caller. */
+  /** Returns why the request may not do what needs this role, or sets its caller. */
   refusal(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
 }
 
@@ -80,7 +80,7 @@ function unauthorized(message: string): FxError {
 }
 
 /**
- * @param what takes the role
+ * @param what the thing that needs the role, as the subject of the message
  * @throws FxError forbidden
  */
 export function requireRole(caller: Caller | undefined, needed: Role, what = "This"): void {

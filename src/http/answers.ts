@@ -51,7 +51,7 @@ export function addRecorded(reply: FastifyReply, { receiptId, replayed }: Record
 interface SlowAnswer {
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent where no part comes. A line feed if absent; if empty, the first part is waited for, and so is each other. */
+  /** Sent while no part is ready: a line feed if absent. If empty, nothing is sent, and each part is waited for. */
   readonly filler?: string;
   readonly parts: AsyncIterable<string>;
 }
@@ -100,7 +100,7 @@ export async function sendSlow(
     .send(Readable.from(padded()));
 }
 
-/** Undefined if it takes longer. */
+/** The result of the promise; undefined if it takes longer. */
 async function settledWithin<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const waited = new AbortController();
   const timer = pause(ms, undefined, { signal: waited.signal }).catch(() => undefined);

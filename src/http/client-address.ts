@@ -6,7 +6,7 @@ export function clientAddress({ ip, raw: { socket } }: FastifyRequest): string {
   return addressIn(ip) ?? socket.remoteAddress ?? "";
 }
 
-/** The address in a text that a proxy sends: in its usual form, from one with or without brackets and a port. */
+/** The address in a text that a proxy sends, which may have brackets and a port: in its canonical form. */
 function addressIn(text: string): string | undefined {
   const [, inBrackets, beforePort] = /^(?:\[([^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/.exec(text) ?? [];
   const address = inBrackets ?? beforePort ?? text;

@@ -16,8 +16,8 @@ export interface OriginOptions extends Pick<AccessOptions, "tokens"> {
 
 export interface OriginCheck {
   /**
-   * Says why a request that a page from elsewhere had a browser send may not have what takes this role. What is no
-   * browser's passes.
+   * Returns why a request that a browser sent for a page of another site may not do what needs this role. Requests that
+   * come from no browser pass.
    */
   refusal(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
 }

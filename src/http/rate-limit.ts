@@ -22,7 +22,7 @@ export class RateLimit {
 
   /** Counts a request, and says why it may not go on. */
   refusal(request: FastifyRequest): FxError | undefined {
-    // Behind a proxy that is not trusted, a probe has the address of all.
+    // Behind a proxy that is not trusted, a probe has the same address as everybody.
     if (isProbe(request.routeOptions.url ?? "") || this.#hasRoom(request)) return undefined;
     return new FxError(
       "rate-limited",

@@ -28,7 +28,7 @@ export interface ReadHandlers {
    * @param isLong whether this one waits for its turn. All do if absent
    */
   inTurn<Id extends ReadId>(id: Id, prepare: Prepare<Id>, isLong?: (query: QueryOf<Id>) => boolean): Handler;
-  /** One at a time, in minutes: for what is read from the whole journal. */
+  /** One at a time, each for minutes: for answers that are read from the whole journal. */
   slowly<Id extends ReadId>(id: Id, prepare: Prepare<Id>): Handler;
 }
 

@@ -39,7 +39,7 @@ export interface Parts {
   readonly metrics: Metrics;
   readonly lifecycle: Lifecycle;
   readonly limit: RateLimit | undefined;
-  /** Why a request may not have what takes this role: where it comes from, whose token it has, how many there were. */
+  /** Why a request may not do what needs this role: by its origin, its token, or the rate limit. */
   refusalOf(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
 }
 

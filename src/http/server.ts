@@ -76,7 +76,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     connectionTimeout: options.silenceTimeoutMs ?? 40_000,
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    // No path fits into a request line that is longer, so that any text is looked at as a PESEL.
+    // As long as a request line can be, so that a text of any length in the place of a PESEL is refused as one.
     routerOptions: { maxParamLength: 16 * 1024 },
     ...(prefix !== "" && { rewriteUrl: ({ url = "/" }: IncomingMessage) => withoutPrefix(url, prefix) }),
     ...(log && { logger: { level: log.level, stream: log.stream, serializers: { err: describeError } } }),
@@ -87,7 +87,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       begin(request, reply, () => answerError(refusalOf(request, "anyone") ?? error, request, reply)),
     clientErrorHandler: (fault: NodeJS.ErrnoException, socket) => {
       const { request, response } = connections.underWay(socket) ?? {};
-      // What is wrong came behind a request, whose answer comes first.
+      // The fault is behind a whole request, whose answer comes first.
       if (request?.complete) connections.endAfterAnswer(socket);
       else if (request === undefined || !lifecycle.hasStream(request)) {
         answerMalformed(app.log, fault, socket, response);
@@ -96,7 +96,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       else if (fault.code !== "ERR_HTTP_REQUEST_TIMEOUT") socket.destroy();
     },
   } as FastifyServerOptions);
-  // All count, of which the size of a head is the limit. Node leaves further ones out without a word.
+  // No limit but the size of the head: beyond a number of headers, Node would silently leave out the rest.
   app.server.maxHeadersCount = 0;
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));

@@ -29,7 +29,7 @@ export interface LedgerAuditOptions extends Omit<AuditOptions, "signal"> {
   readonly pause?: Pause | undefined;
 }
 
-/** Accounts whose rows and chains are in memory together: 1 to 2 KB each. Of more, the journal is read again. */
+/** Accounts in memory at once, at 1 to 2 KB each. The journal is read once for each such range of accounts. */
 const accountsAtOnce = 200_000;
 const rowsPerPage = 250;
 const findingsKept = 1000;

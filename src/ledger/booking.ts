@@ -80,8 +80,8 @@ export function roundingBooking(date: CalendarDate, lost: Decimal): Booking {
 }
 
 /**
- * A balanced pair, and not income out of the house: that has what was earned in the currencies of the exchange, and
- * what they are worth changes.
+ * The spread is a pair of its own, and not taken out of `Equity:House`: the house has what it earned in the currencies
+ * of the exchange, and their value changes.
  */
 function spreadPostings(spread: Decimal): Posting[] {
   return pair({ currency: pln, amount: spread }, spreadIncome, spreadEquity);

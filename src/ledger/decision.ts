@@ -54,7 +54,7 @@ export class Uncommitted {
   readonly reversed = new Map<string, string>();
 }
 
-/** Decides requests, each on what was view and on what those before it have come to. */
+/** Decides requests, each on the view of the ledger and on the results of those before it. */
 export class Decisions {
   readonly #view: LedgerView;
   readonly #rules: DecisionRules;

@@ -41,7 +41,7 @@ async function* exportBooks(
       if (date > to) continue;
       const isHouse = housePlaceOf(entry.pesel) !== undefined;
       const customer = isHouse ? undefined : customerId(entry.pesel, key);
-      // Those of earlier customers, too: which of them the export has is not known before its end.
+      // Earlier customers are declared, too: which of them the export needs is not known before its end.
       if (entry.sequence === 1 && customer !== undefined) text += format.customer(customer);
       const spread = await spreadOf(entry, tables);
       if (date < from) {

@@ -39,7 +39,7 @@ export const primaryKeys = {
  * this, and nothing is written for them.
  */
 export class DamagedLedger extends FxError {
-  /** @param what is wrong, as a clause. PESELs in it are masked. */
+  /** @param what the fault, as a clause. PESELs in it are masked. */
   constructor(what: string, cause?: unknown) {
     super(
       "storage-unavailable",

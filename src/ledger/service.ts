@@ -224,7 +224,7 @@ export class LedgerService implements ExchangeService {
     return last === undefined ? { items, next: undefined } : this.#pageUpTo(last, items);
   }
 
-  /** A page of accounts, the last of which was looked at up to `last`. It ends before accounts without a whole entry. */
+  /** A page of the accounts up to `last`. It ends earlier if the last ones have no whole entry, which a cursor needs. */
   async #pageUpTo(last: Pesel, items: readonly ListedAccount[]): Promise<Page<ListedAccount>> {
     const next = await this.#cursorAt(last);
     if (next !== undefined) return { items, next };
@@ -308,7 +308,7 @@ export class LedgerService implements ExchangeService {
   }
 }
 
-/** A line, or how it is wrong whatever the account is. */
+/** A line, or its error if it is wrong whatever the account is. */
 function readable<Asked extends Request>(line: Asked | FxError): Asked | FxError {
   if (line instanceof FxError) return line;
   try {

@@ -20,8 +20,8 @@ export interface Store extends TableLedger {
   /** The house's accounts are there before their first entry, too, with the sequence 0. */
   account(pesel: Pesel): Promise<StoredAccount | undefined>;
   /**
-   * By PESEL, from the one after `after`: all, or those of whose names a word begins with each of `name`. A damaged one has
-   * no balances, and harms no other.
+   * By PESEL, from the one after `after`: all, or those whose names have a word for each beginning in `name`. A damaged
+   * account has no balances, and harms no other.
    */
   accounts(page: AccountsPage): Promise<(StoredAccount | DamagedAccount)[]>;
   /** Entries of one account, newest first, from the one before that of the sequence `before`. */

@@ -177,7 +177,7 @@ export class Connection {
   }
 
   /**
-   * Cuts it. What is under way fails as lost.
+   * Closes the connection at once. Statements under way fail as lost.
    * @returns why it is lost
    */
   destroy(reason: ConnectionLost | string = "the connection was ended"): ConnectionLost {
@@ -187,7 +187,7 @@ export class Connection {
   }
 }
 
-/** Seconds of silence, after which as many probes are sent, one a second. */
+/** Seconds of silence before the first keep-alive probe. As many probes are sent, one a second. */
 const halfOfCutOff = limits.cutOffMs / 2000;
 
 /**
@@ -196,7 +196,7 @@ const halfOfCutOff = limits.cutOffMs / 2000;
  * statement would be compiled first, which takes longer than an order.
  */
 function transactionSettings({ statementTimeoutMs, lockTimeoutMs, deadlineMs }: PostgresPlace): string {
-  // A lock that times out before the statement and the try leaves time for one without the account.
+  // The lock times out before the statement and the try do, to leave time for a try without the locked account.
   const lockMs = Math.ceil(Math.min(lockTimeoutMs, (2 / 3) * statementTimeoutMs, deadlineMs / 3));
   const durable =
     "case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end";

@@ -84,7 +84,7 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === "55P03";
 }
 
-/** Whether nothing fit answers there, which who opens a store wants to know at once. */
+/** Whether no usable server answers there. The opening of a store then fails at once, without another try. */
 export function isAbsent(error: unknown): boolean {
   return (
     error instanceof ConnectionLost &&

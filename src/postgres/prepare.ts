@@ -11,7 +11,7 @@ const additions = /[()"]|::\w+| using btree/g;
 const createTable = /create table (\w+) \((.*?)\n {2}\)(.*?)(?=\n\n|$)/gs;
 const columnType = /^ +(\w+) (bigint|integer|text|uuid)( collate c)?( not null)?/;
 const computed = / generated always as entry.* stored/;
-/** With the names of its columns, unless it is the column in whose line it stands. */
+/** A primary key with the names of its columns; without them, if it stands in its column's line. */
 const primaryKey = /primary key(?: (\w+, \w+))?/;
 const createIndex = /create .*index .*(?=;)/g;
 

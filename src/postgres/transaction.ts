@@ -16,7 +16,7 @@ const findEntries = "select id, hash from journal where id = any(?1::uuid[])";
 const lockAccounts = "select pesel from account where pesel = any(?1::bigint[]) order by pesel for update";
 /** Has transactions that change the table in force, and no account, wait for each other. The first epoch is never changed. */
 const lockEpochs = "select from accepted_table where epoch = 1 for no key update";
-/** Has the commit of what writes nothing else wait for a standby, too: it may rest on what no standby has yet. */
+/** Makes the commit wait for a standby even if nothing else is written: the answer may rest on data that none has yet. */
 const writeLock: SqlStatement = ["select from fx_schema for key share", []];
 /**
  * Is held until the commit, so that positions in the journal rise in the order of commits. It is the last lock, taken by
@@ -58,8 +58,8 @@ export async function readOnly<T>(
 }
 
 /**
- * In statements of their own, which see what was committed while locks were waited for. An account that another process
- * opens meanwhile is not locked: it is read before the keys, so that an opening which is there has its key there.
+ * Reads in statements of their own, which see what was committed while locks were waited for. An account that another
+ * process opens meanwhile is not locked. Accounts are read before keys, so an opening that is seen has its key seen.
  */
 async function load(connection: Connection, lookups: readonly Lookup[]): Promise<LedgerView> {
   const pesels = lookups.map(({ pesel }) => pesel);

@@ -4,11 +4,11 @@ export interface SchemaWords {
   readonly uuid: string;
   /** A primary key that counts the rows. */
   readonly counted: string;
-  /** Has a range of words all that begin alike. */
+  /** The collation in which all words with the same beginning are one range. */
   readonly bytewise: string;
   /** A column of this type that is computed from the member of the entry's JSON. */
   readonly computed: (member: string, type: "bigint" | "text" | "uuid") => string;
-  /** Options of a table: of most, of the accounts, and of the words of names. */
+  /** Options of `create table`: for most tables, for the accounts, and for the words of names. */
   readonly table: string;
   readonly accounts: string;
   readonly words: string;

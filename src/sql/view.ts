@@ -21,7 +21,7 @@ interface LoadedRows {
   readonly entries: readonly SqlRow[];
 }
 
-/** A statement that finds these accounts; undefined where there are none to find, as below. */
+/** A statement that finds these accounts; undefined where there are none to find. */
 export function accountsOf(given: GivenTable, pesels: readonly string[]): SqlStatement | undefined {
   if (pesels.length === 0) return undefined;
   const rows = [...new Set(pesels)].map((pesel) => ({ pesel }));

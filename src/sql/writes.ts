@@ -93,7 +93,7 @@ function insertion(
   ];
 }
 
-/** @param which the table to delete from and the condition, by the table of the given rows */
+/** @param which returns the table to delete from and the condition, for the name of the table of given rows */
 function deletion(
   given: GivenTable,
   columns: string,

@@ -50,7 +50,7 @@ export function storageFailure(error: unknown, what: string): unknown {
 }
 
 /**
- * The same for what a ledger that is open was asked for. Pages that do not fit together, rows that an index refuses, and
+ * The same for a ledger that is open. Pages that do not fit together, rows that an index refuses, and
  * text that is no JSON are damage: with what fx writes, only a changed ledger has them.
  */
 export function ledgerFailure(error: unknown): unknown {

@@ -31,7 +31,7 @@ export interface OpenDatabase {
 
 /** While a file is opened. Afterwards nothing waits in SQLite: see write-lock.ts. */
 const busyTimeoutMs = limits.sqliteOpenWaitMs;
-/** Who opens a file, or looks whether it is open, has a lock before there is a log: for some milliseconds. */
+/** A process that opens a file, or looks whether it is open, holds a lock for some milliseconds before there is a log. */
 const lockWithoutLogMs = 2000;
 /** 32 MiB of log between checkpoints: a page that many orders change is written to the file once. */
 const checkpointPages = 8000;
@@ -199,7 +199,7 @@ function openReadOnly({ path, isQuiet }: LedgerFile): DatabaseSyncInstance {
   }
 }
 
-/** Reads the whole of a small database, and of a large one if what it is read with may not belong to it. */
+/** Checks the whole of a small database, and of a large one if the log beside it may not belong to it. */
 function refuseDamage(database: DatabaseSyncInstance, { path, isNewerThanLog }: LedgerFile): void {
   const bytes = numberOf(database, "page_count") * numberOf(database, "page_size");
   if (bytes > fullCheckBytes && !isNewerThanLog) return;

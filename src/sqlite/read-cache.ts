@@ -11,7 +11,7 @@ export class ReadCache {
   #inForce: TableInForce | undefined;
   readonly #accountsAtMost: number;
 
-  /** @param accountsAtMost of which a group's come on top: 100,000 accounts take some 50 MB */
+  /** @param accountsAtMost accounts to keep, besides those of one group: 100,000 take some 50 MB */
   constructor(database: DatabaseSyncInstance, accountsAtMost: number) {
     this.#accountsAtMost = accountsAtMost;
     // It changes with the commits of other connections alone.

@@ -15,7 +15,7 @@ import { Receipt } from "./receipt.tsx";
 import { Statement } from "./statement.tsx";
 import { Ticket } from "./ticket.tsx";
 
-/** One customer: what he has, what can be done for him, and what was done. */
+/** One customer: the balances, the orders that are possible, and the statement. */
 export function AccountView({ pesel }: { readonly pesel: string }) {
   const { desk, texts } = useApp();
   const mayMove = useMay("teller");

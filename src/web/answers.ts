@@ -23,14 +23,16 @@ export function isRefusal(failure: unknown, code: ProblemJson["code"]): boolean 
 }
 
 /**
- * Whether it is not known what became of the request that failed so.
- * @param wasOpen whether it was not known before this attempt, either. A server that is busy or takes no token says
- * nothing of that one, and one that has its key with an earlier token only that it came.
+ * Whether the outcome of the request that failed so is unknown.
+ * @param wasUnknown whether an earlier attempt has an unknown outcome. A server that is busy or refuses the token says
+ * nothing about that one; one that has its key with an earlier token says only that it arrived.
  */
-export function isOpen(failure: unknown, wasOpen: boolean): boolean {
+export function isOutcomeUnknown(failure: unknown, wasUnknown: boolean): boolean {
   if (!(failure instanceof ProblemAnswer)) return true;
   const { code } = failure.problem;
-  return undecided.includes(code) || (wasOpen && (!isOfRequest(code) || code === "idempotency-key-reused"));
+  return (
+    undecided.includes(code) || (wasUnknown && (!isOfRequest(code) || code === "idempotency-key-reused"))
+  );
 }
 
 export interface KeyedRequest {

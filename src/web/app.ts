@@ -95,8 +95,8 @@ interface Task<T> extends Read<T> {
 }
 
 /**
- * Something that a click asks for once. The next click replaces it; with its part of the page, and with `of`, which says
- * what it is of, it ends.
+ * Something that a click asks for once. The next click replaces it. It ends with its part of the page, and when `of`,
+ * its subject, changes.
  */
 export function useTask<T>(of = ""): Task<T> {
   const [task, setTask] = useState<{ readonly of: string; readonly read: Read<T> }>({ of, read: unasked });

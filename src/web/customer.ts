@@ -1,7 +1,7 @@
 import type { EntryKind } from "../core/journal.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import type { MoneyJson } from "../wire/fields.ts";
-import { isOpen, isRefusal } from "./answers.ts";
+import { isOutcomeUnknown, isRefusal } from "./answers.ts";
 
 /** The content of the ticket. */
 export interface TicketDraft {
@@ -189,7 +189,7 @@ function sent(state: Customer, event: SentEvent): Customer {
         ? { ...state, at: { stage, order: { ...order, body: { reason: event.reason } } }, told: undefined }
         : state;
     case "confirms":
-      // The server would refuse it, and the question with the entry be gone.
+      // The server would refuse it, and the question about the entry would close.
       if ("reason" in order.body && reasonOf(order).trim() === "") {
         return { ...state, told: tell({ text: "reasonMissing" }) };
       }
@@ -236,7 +236,7 @@ function failed(
   failure: unknown,
 ): Customer {
   const tell = (what: Told) => ({ kind: order.kind, what });
-  if (isOpen(failure, isRepeat)) return { ...state, at: { stage: "unknown", order } };
+  if (isOutcomeUnknown(failure, isRepeat)) return { ...state, at: { stage: "unknown", order } };
   // Whoever has to sign in again finds the question as it was.
   if (isRefusal(failure, "unauthorized")) {
     return { ...state, at: { stage: "asked", order }, told: tell({ text: "notSent" }) };

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
 /**
- * Gives the focus to what has come, but not while the teller is typing in another form: the Enter or space that is meant
- * for that one would confirm an order.
+ * Focuses an element that has appeared, unless the teller is typing in another form: an Enter or a space that is meant
+ * for that form would confirm an order.
  */
 export function takeFocus(element: HTMLElement | null | undefined): void {
   const { activeElement } = document;

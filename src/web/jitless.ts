@@ -1,4 +1,4 @@
 import { config } from "zod";
 
-// The page's policy allows no code made of text. zod would try, and the console tell. It looks when a schema is made.
+// The page's policy forbids `eval`, which zod tries when a schema is made: the browser would log an error.
 config({ jitless: true });

@@ -1,8 +1,8 @@
 import { type ComponentChildren, createElement, Fragment, options, type VNode } from "preact";
 
 /**
- * Elements of whose content no more than the text changes, and that nobody can focus: with another text they are other
- * elements.
+ * Elements that hold only text, and that nobody can focus. With another text, such an element is replaced by a new
+ * one.
  */
 const leaves: ReadonlySet<unknown> = new Set(["td", "th", "dt", "dd", "span", "strong", "code"]);
 /** Elements that hold text only. */

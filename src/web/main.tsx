@@ -1,5 +1,5 @@
 import { Button, Part } from "./elements.tsx";
-// Before every schema.
+// Imported before any schema is made.
 import "./jitless.ts";
 import "./styles/elements.css";
 import "./styles/counter.css";

@@ -22,11 +22,11 @@ interface CachedRead {
   ended: Promise<void>;
 }
 
-/** How the URLs begin of what other tills change. */
+/** The beginnings of URLs whose answers other tills change. */
 export const accountsOfAll = ["api/user/", "api/receipts/", "api/position"] as const;
 const others = ["api/rates", "health/ready", ...accountsOfAll];
 
-/** A read that nothing is asked for. */
+/** The state of a read that was not begun. */
 export const unasked: Read<never> = {
   value: undefined,
   failure: undefined,
@@ -81,7 +81,7 @@ export class Reads extends Watched {
     }
   }
 
-  /** Reads a URL again, and gives the newest answer to whoever asks and to those who use it. */
+  /** Reads a URL again, and gives the newest answer to the caller and to every user of the URL. */
   async fresh<T>(url: string): Promise<T> {
     const entry = this.#entries.get(url);
     if (entry === undefined) return this.#server.get<T>(url);

@@ -1,4 +1,4 @@
-/** Tells who watches it of each change. */
+/** Notifies its watchers of each change. */
 export class Watched {
   readonly #watchers = new Set<() => void>();
 

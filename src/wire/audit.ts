@@ -26,7 +26,7 @@ const lostHead = z.object({
 });
 const finding = z.object({
   account: z.string(),
-  // As the damaged row has it: a number that no entry can have is what is found.
+  // As the damaged row has it, even if no entry can have such a number: that is the finding.
   entry: orNull(z.number().meta({ type: "integer", format: "int64" })),
   id: orNull(z.string()),
   by,

@@ -82,7 +82,7 @@ export function parseBulkLine(text: string, today: CalendarDate, by?: string): B
   return parseLine(parseJson(text, "line"), today, by);
 }
 
-/** Reads a line of a dry run, which may also ask for what no bulk does. */
+/** Reads a line of a dry run, which may also be of a kind that only a dry run takes. */
 export function parseTrialLine(text: string, today: CalendarDate, by?: string): Request {
   const line = parseJson(text, "line");
   switch ((Object(line) as { readonly kind?: unknown }).kind) {
@@ -127,7 +127,7 @@ export function parseLine(line: unknown, today: CalendarDate, by?: string): Bulk
 }
 
 /**
- * The body of a single request for this.
+ * The body of a request by itself.
  * @throws FxError invalid-request if a JSON number cannot say the amount exactly
  */
 export function encodeBody(request: Request): object {
@@ -157,7 +157,7 @@ export function encodeBody(request: Request): object {
 }
 
 /**
- * The line that `parseTrialLine`, and for what a bulk does `parseBulkLine`, reads as this, without a line feed.
+ * The text of a line, without a line feed: the opposite of `parseTrialLine` and, for the kinds of a bulk, `parseBulkLine`.
  * @throws FxError invalid-request if a JSON number cannot say the amount exactly, or the key is not valid
  */
 export function encodeBulkLine(request: Request): string {

@@ -79,7 +79,7 @@ export const givenPeriod = {
   from: givenDate.optional().meta({ description: "The first day, in Poland" }),
   to: givenDate.optional().meta({ description: "The last day, in Poland" }),
 };
-/** As the arguments of `refine`. */
+/** The arguments of `refine` for a period. */
 export const endsAfterItBegins: [
   check: (period: { from?: string | undefined; to?: string | undefined }) => boolean,
   problem: { path: string[]; error: string },
@@ -324,7 +324,7 @@ export function wholeNumber(least: number, most: number, usual: number) {
     .meta({ type: "integer", format: "int32", minimum: least, maximum: most, default: usual });
 }
 
-/** Where a conversion says why it fails. */
+/** The value under conversion, and the list to which a failed conversion adds its reason. */
 export type Faults = Pick<z.core.ParsePayload, "value" | "issues">;
 
 function reject({ value, issues }: Faults, message: string): never {

@@ -163,7 +163,7 @@ function queryParameters(query: z.ZodType | undefined): object[] {
 type JsonSchema = ReturnType<typeof jsonSchema>;
 
 function parameter(name: string, place: string, required: boolean, { description, ...schema }: JsonSchema) {
-  // With what is filled in, the request can be sent as it is: of what may be left out, an amount to buy.
+  // The request can be sent as the examples fill it in: required parameters and, of the optional ones, an amount to buy.
   const isFilled = required || name === "toBuy";
   const [example] = isFilled ? (schema.examples ?? []) : [];
   return { name, in: place, required, description, schema, ...(example !== undefined && { example }) };

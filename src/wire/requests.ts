@@ -107,7 +107,7 @@ export function parseJson(text: string, part: Part = "body"): unknown {
   let canonical: string;
   try {
     body = JSON.parse(text);
-    // Fails for brackets in brackets by the thousand, which JSON.parse reads.
+    // Fails for thousands of nested brackets, which JSON.parse reads.
     canonical = JSON.stringify(body);
   } catch {
     const fault = text.trim() === "" ? "empty. Send a JSON object" : "not valid JSON";

@@ -1,8 +1,8 @@
 import type { Recorded } from "../core/service.ts";
 
 /**
- * The time at which a request was first sent, or a run of a batch began, by the server's clock. What is answered as done
- * before, after an attempt that got no answer, was done by that attempt, unless its receipt is older than this.
+ * The time at which a request was first sent, or a run of a batch began, by the server's clock. If an attempt got no
+ * answer, and a later one is answered as a replay, that attempt has done it, unless the receipt is older than this time.
  */
 export class RunStart {
   readonly #beganMs = performance.now();
@@ -13,7 +13,7 @@ export class RunStart {
     this.#serverMs ??= Date.parse(date ?? "") - (performance.now() - this.#beganMs);
   }
 
-  /** The answer to what an earlier attempt may have done. A receipt of the second before the start passes for its own. */
+  /** The answer to a request that an earlier attempt may have done. A receipt of the second before the start counts as its own. */
   answerAfter<Answer extends Recorded>(answer: Answer): Answer {
     const { receiptId, replayed } = answer;
     // A receipt is a UUID of version 7, which begins with its time.

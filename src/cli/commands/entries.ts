@@ -88,7 +88,7 @@ function accountOf({ pesel }: Receipt): string {
   return place === undefined ? maskPesels(pesel) : `house ${place}`;
 }
 
-/** As wide as most entries need. */
+/** Least widths of the columns: enough for most entries. */
 const leastWidths: readonly number[] = [11, 2, 19, 10, 14, 14];
 
 function padded(cells: readonly string[]): string[] {

@@ -147,7 +147,7 @@ async function dryRun(service: ExchangeService, request: AccountRequest): Promis
   throw new Error("a dry run has no answer to its line");
 }
 
-/** The request, to be refused if another rate table than the one of the quote is in force by then. */
+/** The request, pinned to the quote's rate table: it is refused if another one is in force by then. */
 function pinnedTo(request: AccountRequest, quote: Quote | undefined): AccountRequest {
   if (request.kind !== "exchange" || quote === undefined) return request;
   return { ...request, table: request.table ?? quote.tableId };
@@ -196,7 +196,7 @@ async function writePreview(
   await writeBalances(screen, before, after);
 }
 
-/** What the entry of a request will have. Of an exchange, the quote says it. */
+/** The facts that the request's entry will have. Those of an exchange are in its quote. */
 function factsOf(request: AccountRequest, undone: Receipt | undefined): EntryFacts {
   const { kind } = request;
   switch (kind) {

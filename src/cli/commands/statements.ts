@@ -94,7 +94,7 @@ interface Counts {
   readonly withoutStatement: number;
 }
 
-/** Names of files have no personal data: numbers by PESEL, and a list of whose they are. */
+/** Names of files have no personal data: they are numbers, and a list tells whose each file is. */
 async function writeStatements(service: ExchangeService, wanted: Wanted): Promise<Counts> {
   const { out, format, month, onDone } = wanted;
   const { statementFiles } = await import("../../wire/statement-file.ts");

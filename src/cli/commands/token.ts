@@ -106,7 +106,7 @@ async function listTokens(context: Context, options: CommandOptions): Promise<vo
 }
 
 /**
- * @param replace gives the token that takes the place of the one of this name, or none
+ * @param replace returns the tokens that take the place of the one with this name: one or none
  * @throws UsageError if there is none of this name
  */
 async function changeToken(

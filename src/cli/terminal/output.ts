@@ -8,7 +8,7 @@ import { type Screen, write } from "./terminal.ts";
 /** Names with their values. */
 export type Pairs = readonly (readonly [name: string, value: string])[];
 
-/** Text, which may come from anywhere and is shown with escapes, or such text in a colour. */
+/** Text, plain or in a colour. It may come from anywhere, so it is shown with escapes. */
 export type Cell = string | { readonly text: string; readonly paint: (text: string) => string };
 
 export interface Column {
@@ -168,7 +168,7 @@ function decimalText(screen: Screen, decimal: Decimal, places: number): string {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 
-/** A rate with the 4 places of most, or the 6 of the small ones. */
+/** A rate with 4 places, or with 6 if it needs them. */
 export function rateText(screen: Screen, rate: Decimal): string {
   return decimalText(screen, rate, minorUnitsOf(rate, 4) === undefined ? 6 : 4);
 }
@@ -195,7 +195,7 @@ function tabbed(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => row.join("\t")).join("\n");
 }
 
-/** JSON in lines, where what fits stays on one. */
+/** JSON broken into lines; a value that fits stays on one line. */
 function layOutJson(value: unknown, columns: number, indent = "", name = ""): string {
   const line = JSON.stringify(value);
   // A comma may follow.

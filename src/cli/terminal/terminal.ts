@@ -69,7 +69,7 @@ export function quiet(terminal: Terminal): Terminal {
 }
 
 /**
- * Standard output. A file gets a stream that writes all of each chunk, or fails: that of the process loses what a full
+ * Standard output. A file gets a stream that writes all of each chunk, or fails: Node's own silently loses what a full
  * disk has no room for.
  */
 export function openOutput(stdout: Output & { readonly fd: number }): Output {
@@ -105,8 +105,8 @@ export function openKeyboard({ stdin }: Terminal): ReadStream | undefined {
 }
 
 /**
- * Takes the whole screen, without a cursor and on a page of its own, and every key as it is pressed. What it returns
- * gives everything back as it was, and may be called again. At the latest it is given back when the process ends.
+ * Takes the whole screen, without a cursor and on a page of its own, and every key as it is pressed. The function that it
+ * returns restores everything, and may be called again. The end of the process restores it, too.
  */
 export function takeScreen(stdout: Screen, keyboard: ReadStream, onKey: (key: string) => void): () => void {
   let taken = true;

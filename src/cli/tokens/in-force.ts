@@ -36,7 +36,7 @@ export class TokensInForce implements Tokens {
       if (await this.#read()) onRead(this.count);
     };
     const lost = (reason: string) => {
-      // What comes in its place is read, even if it is the same.
+      // The file that takes its place is read, even if its text is the same.
       this.#text = undefined;
       onFault(reason);
     };

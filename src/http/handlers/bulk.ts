@@ -138,7 +138,7 @@ class BulkStream implements Stream {
     try {
       for await (const chunk of chunks) {
         await writeTo(out, this.#text(chunk));
-        // A refusal may be kept, like that of a single request, which counts.
+        // Refused lines count towards the rate limit, as refused requests do: a refusal may be kept in the ledger.
         if (this.dryRun) continue;
         const refused = chunk.filter((answer) => answer instanceof FxError).length;
         await this.#context.limit?.waitFor(this.request, refused, () => this.isEnded);

@@ -47,7 +47,7 @@ export function checkpointHandlers(context: HandlerContext) {
     const stream = { request, end: (reason: FxError) => void body.destroy(reason) };
     request.raw.setTimeout(idleMs, () => body.destroy(new FxError("invalid-request", "The body broke off.")));
     lifecycle.streams.add(stream);
-    // Before its turn, because the client may take long to send it.
+    // The checkpoint is read before the audit's turn, because the client may take long to send it.
     const chunks: (readonly AccountHead[])[] = [];
     try {
       for await (const chunk of headsOf(body)) chunks.push(chunk);

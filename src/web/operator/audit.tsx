@@ -10,7 +10,7 @@ import type { Read } from "../reads.ts";
 import { findingText } from "./finding-text.ts";
 
 const unread: AuditProgress = { accounts: 0, entries: 0, totalEntries: 0 };
-/** The screen need not show each chunk. */
+/** The shortest time between two updates of the screen, as chunks come faster. */
 const showEveryMs = 100;
 
 /** The audit that is under way, or was the last. It goes on while its view is closed, or the page locked. */

@@ -24,7 +24,7 @@ export function readBatch(bytes: Uint8Array, today: string, encoding?: string): 
   return { id, format: file.format, lines: Array.from(file.lines(), (line) => keys.of(line)) };
 }
 
-/** As keys are made of it. */
+/** The digest that keys are made of. */
 function digestOf(text: string): string {
   const digest = sha256(new TextEncoder().encode(text)).subarray(0, 12);
   return btoa(String.fromCharCode(...digest))

@@ -7,7 +7,7 @@ import { Watched } from "../watched.ts";
 import { type AnsweredLine, type KeyedFile, readBatch } from "./batch-file.ts";
 import { BatchSender, type BatchServer, SentBatch } from "./batch-sending.ts";
 
-/** In bytes: what is read at once, and kept. */
+/** In bytes: a file is read as a whole, and kept. */
 const largestFile = 32 * 1024 * 1024;
 
 /** Why a file cannot be read as a batch, beside what is wrong with its content. */
@@ -43,7 +43,7 @@ export class BatchJob extends Watched {
   #state: BatchState = { ...noBatch, results: [] };
   /** The rate table that the lines were tried at, by its id, and that they are carried out at or not at all. */
   #tableId: string | undefined;
-  /** Ends the run. What a run that was ended still tells changes nothing. */
+  /** Ends the run. Its later results are ignored. */
   #control = new AbortController();
   #sending = new SentBatch();
 
@@ -153,7 +153,7 @@ export class BatchJob extends Watched {
 
   /** A dry run that ended early is of no use; what was carried out is kept. */
   #end(fault: unknown, isEarly: boolean): void {
-    // Lines that cannot be sent are told before those beside them are answered.
+    // Lines that cannot be sent have their results before the lines beside them are answered.
     this.#state.results.sort((a, b) => a.line.number - b.line.number);
     if (this.#state.step === "working") this.#set({ step: isEarly ? "stopped" : "finished", fault });
     else this.#set(isEarly ? { ...noBatch, results: [], fault } : { step: "checked" });

@@ -57,9 +57,9 @@ export interface ReportOptions {
 
 /** The batch exits with the first of these that any line had: an unknown outcome counts most. */
 const exitsByWeight: readonly Exit[] = [8, 1, 10, 7, 6, 2, 12, 141];
-/** Failed lines that are shown on stderr while the results go to a file, which has them all. */
+/** The most failed lines to show on stderr while the results go to a file, which has them all. */
 const shownFailures = 10;
-/** The summary of a batch that took longer, in seconds, has its lines a second. */
+/** In seconds: the summary of a batch that took longer has its lines per second. */
 const longSeconds = 5;
 
 /** Writes the results of a batch as they come, shows progress, and sums up. */

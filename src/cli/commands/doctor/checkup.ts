@@ -180,7 +180,7 @@ async function examineStore(target: StoreTarget, settings: Settings): Promise<Ch
   }
 }
 
-/** A store that is open has this version. */
+/** Cannot fail: a store of another version is not opened. */
 function schemaCheck(version: number, writer: string): Check {
   return fine("schema", `version ${version}, which ${writer} writes`);
 }
@@ -215,7 +215,7 @@ function bankCheck(problem: string | undefined, detail: string): Check {
   return problem === undefined ? fine("bank", detail) : wrong("bank", problem);
 }
 
-/** Against a server's Date header, which has whole seconds. */
+/** Compares this machine's clock with a server's Date header, which has whole seconds. */
 export function compareClocks(date: string, now: Date): Check {
   const differenceMs = now.getTime() - Date.parse(date);
   if (Number.isNaN(differenceMs)) return wrong("clock", "the server does not tell the time");

@@ -69,7 +69,7 @@ function painted(row: readonly BrailleCell[], series: readonly Series[]): string
 
 interface BrailleCell {
   readonly bits: number;
-  /** Which series was there last. */
+  /** The series that drew here last. */
   readonly series: number;
 }
 
@@ -97,7 +97,7 @@ function* trace(
   }
 }
 
-/** A span that can be divided by. */
+/** The lowest value, and the span to the highest: never 0, as it is a divisor. */
 function rangeOf(values: readonly number[]): { low: number; span: number } {
   const low = Math.min(...values);
   return { low, span: Math.max(...values) - low || 1 };

@@ -84,7 +84,7 @@ async function verify(context: Context, file: string, { checkpoint, json }: Veri
   const receipt = { ...parseEntry(proven.entry), reversedBy: undefined };
   if (json) {
     const { entry } = await import("../../../wire/entries.ts");
-    // A reversal would be a later entry, of which the proof has a hash alone.
+    // A reversal would be a later entry, and the proof has only the hashes of those.
     const { reversedBy: _, ...shown } = { reversedBy: null, ...entry.encode(receipt) };
     return context.document({ ok: true, checkpoint: time, customer, entries, receipt: shown });
   }
@@ -106,14 +106,14 @@ async function readProof(path: string): Promise<ReceiptProof> {
     throw new UsageError(`The proof ${path} cannot be read (${reasonOf(error)}).`);
   }
   const { data, error } = receiptProof.safeParse(parseJson(text, path));
-  // With one twice, another program, or a reader, would see another entry than the one that is checked.
+  // If a member stood twice, a person or another program could see another entry than the one that is checked.
   if (data !== undefined && countMembers(text) === members) return data;
   const [issue] = error?.issues ?? [];
   const where = issue === undefined ? "it has a member too many" : `at /${issue.path.join("/")}`;
   throw new UsageError(`${path} is not a proof of fx, or was changed (${where}).`);
 }
 
-/** The members of all objects in a JSON text. JSON.parse takes the last of those that have one name, and says nothing. */
+/** Counts the members of all objects in a JSON text: JSON.parse silently keeps the last of several with one name. */
 function countMembers(text: string): number {
   const strings = text.replaceAll(/\\./g, "").matchAll(/"[^"]*"(\s*:)?/g);
   return [...strings].filter(([, colon]) => colon !== undefined).length;

@@ -2,9 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { pino } from "pino";
 
 const stderr = 2;
-/** Bytes that are written together, and how long the last of them wait at most. */
+/** The buffer's size in bytes, and the longest time in milliseconds that a line stays in it. */
 const together = { minLength: 16_000, periodicFlush: 100 };
-/** Bytes that wait for a reader of the log that has stalled. Further lines are dropped. */
+/** The most bytes to keep while the log's reader stalls. Further lines are dropped. */
 const unreadAtMost = 1024 * 1024;
 const closeMs = 1000;
 
@@ -12,7 +12,7 @@ export interface Log {
   readonly stream: ReturnType<typeof pino.destination>;
   /** Calls `told` with the number of lines that were dropped, when there is room again. */
   onDropped(told: (lines: number) => void): void;
-  /** Writes what waits. Resolves after a second even if nobody reads it; then the rest is lost. */
+  /** Writes the lines that wait. Resolves after a second even if nobody reads them; then the rest is lost. */
   close(): Promise<void>;
 }
 

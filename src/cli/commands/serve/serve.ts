@@ -75,7 +75,7 @@ function serverPairs(server: RunningServer, settings: Settings, isRich: boolean)
     ["listening", server.url],
     [
       "open to",
-      server.isOpen ? `other machines too, on ${settings.host}${anonymously}` : "this machine only",
+      server.isExposed ? `other machines too, on ${settings.host}${anonymously}` : "this machine only",
     ],
     ...tokens,
     [

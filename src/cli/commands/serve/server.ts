@@ -21,14 +21,14 @@ import { openLog } from "./log.ts";
 import { KeyPairFiles } from "./tls.ts";
 
 export interface RunningServer {
-  /** Where this machine reaches it. */
+  /** The server's address on this machine. */
   readonly url: string;
-  /** Where metrics and probes have a listener of their own. */
+  /** The address of the listener for metrics and probes, if they have their own. */
   readonly adminUrl: string | undefined;
   /** The address of the page for tellers; undefined without one. */
   readonly page: string | undefined;
-  /** Whether other machines can. */
-  readonly isOpen: boolean;
+  /** Whether other machines can reach it. */
+  readonly isExposed: boolean;
   /** How many tokens the server knows; undefined if it asks for none. */
   readonly tokenCount: number | undefined;
   readonly log: FastifyBaseLogger;
@@ -51,7 +51,7 @@ export interface ServerStart {
 /** Requests a second, for a server that other machines reach. */
 const usualRateLimit = 100;
 
-/** Connections that come at once. The system has a limit of its own; who is beyond it tries again for seconds. */
+/** Connections that may wait to be accepted. The system has its own limit; a client beyond it retries for seconds. */
 const backlog = 4096;
 /** The settings that a running server applies again. The log's level is info unless set. */
 const changeable = ["logLevel", "maxTableAge", "acceptTable"];
@@ -114,7 +114,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
     url,
     page: page && `${url}${prefix}/`,
     adminUrl: admin && `http://${reachable(host)}:${portOf(admin)}`,
-    isOpen: !isLoopback(host),
+    isExposed: !isLoopback(host),
     tokenCount: tokens?.count,
     log: app.log,
     rates: () => rates.status(),
@@ -221,7 +221,7 @@ async function reload(
   log.info({ table: table?.number, trading: reason === undefined, reason, problem }, "settings read again");
 }
 
-/** The name would lead Fastify to make a second server, for the other of its addresses, that has none of our guards. */
+/** Given the name, Fastify would start a second server at its other address, without the guards of this one. */
 function addressOf(host: string): string {
   return host === "localhost" ? "127.0.0.1" : host;
 }
@@ -235,7 +235,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Source has no page beside it. */
+/** The page is part of a build only. */
 function builtPage(): string | undefined {
   return import.meta.url.endsWith(".ts") ? undefined : fileURLToPath(new URL("web", import.meta.url));
 }
