@@ -192,14 +192,14 @@ function identityOf(
   return [inForce?.epoch, inForce?.table.id, inForce?.suspension];
 }
 
-/** Refuses an account that somebody else keeps locked. */
+/** Refuses an account that somebody else keeps locked. One without entries has no row to lock. */
 function lockedView(view: LedgerView, locked: readonly SqlRow[]): LedgerView {
   const pesels = new Set(locked.map(({ pesel }) => pesel));
   return {
     ...view,
     account: (pesel) => {
       const account = view.account(pesel);
-      if (account === undefined || pesels.has(Number(pesel))) return account;
+      if (account === undefined || account.sequence === 0 || pesels.has(Number(pesel))) return account;
       throw new FxError(
         "storage-unavailable",
         "Another session of the database holds the account locked. Nothing was changed. Try again in a moment.",

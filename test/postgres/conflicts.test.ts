@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pln } from "../../src/core/currency.ts";
+import { houseNumber } from "../../src/core/house.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { Connection } from "../../src/postgres/connection.ts";
 import type { PostgresOptions } from "../../src/postgres/store.ts";
 import { appending, openingEntry } from "../support/entries.ts";
-import { adult, fixedRates, opening, terms, tradedRates } from "../support/fixture.ts";
+import { adult, decimal, fixedRates, opening, terms, tradedRates } from "../support/fixture.ts";
 import { inTransaction, untilBlocked } from "../support/postgres.ts";
 import { create, emptyDatabase, openStore, sellGrosz, touch } from "../support/postgres-store.ts";
 
@@ -197,6 +199,22 @@ describe("Conflicts of PostgreSQL transactions", () => {
       assert.deepEqual((await service.audit()).findings, []);
     });
   }
+
+  test("The first entry of the house's account is made beside an order on an account that is kept locked", async (t) => {
+    const { url } = await emptyDatabase(t);
+    const store = await openStore(t, url, { lockTimeoutMs: 200 });
+    const service = new LedgerService(store, await tradedRates(store));
+    await service.createAccount(opening());
+    const cash = { kind: "deposit", amount: decimal("1"), currency: pln, note: undefined } as const;
+    await inTransaction(url, async (run) => {
+      await run(`select from account where pesel = ${adult()} for update`);
+      const [locked, house] = await Promise.allSettled(
+        [adult(), houseNumber("cash")].map((pesel) => service.change({ ...cash, pesel })),
+      );
+      assert.equal((locked as PromiseRejectedResult).reason.code, "storage-unavailable");
+      assert.equal(house?.status, "fulfilled");
+    });
+  });
 
   test("An opening that waits for the account that another process has opened keeps nobody from committing", async (t) => {
     const database = await emptyDatabase(t);
