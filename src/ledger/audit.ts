@@ -50,9 +50,10 @@ export async function auditLedger(store: Store, options: LedgerAuditOptions = {}
   const { against, onHeads, onStart } = options;
   const heads = new Heads(await identityKeyOf(store), onHeads);
   if (against !== undefined) await heads.compareWith(against);
-  const { entries: totalEntries } = await store.journalEnd();
+  const { entries: totalEntries, misplaced } = await store.journalEnd();
   onStart?.({ schemaVersion, entries: totalEntries });
   const audit = new Audit(store, heads, options);
+  audit.findMisplaced(misplaced);
   let after: string | undefined;
   do {
     const range = await audit.readAccounts(after);
@@ -92,6 +93,11 @@ class Audit {
     this.#now = now;
     this.#pause = pause;
     this.#onProgress = onProgress;
+  }
+
+  /** Without this, entries past those of their accounts could stand where no read comes. */
+  findMisplaced(misplaced: number): void {
+    this.#findInTable(differing("entries at positions that fx does not give", `${misplaced}`, "0"));
   }
 
   /** Reads the rows of a range of accounts, and looks for words of names that lead to none. */

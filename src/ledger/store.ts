@@ -150,6 +150,8 @@ export interface JournalPage {
 export interface JournalEnd {
   /** The highest position; 0 if the journal is empty. */
   readonly position: number;
+  /** The number of entries at positions that no store gives. No read of the journal has them all. */
+  readonly misplaced: number;
   /** The number of entries at the same moment, by the accounts' rows. */
   readonly entries: number;
 }

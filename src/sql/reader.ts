@@ -112,12 +112,18 @@ export abstract class SqlReader {
   }
 
   async journalEnd(): Promise<JournalEnd> {
+    const count = (where: string) => `(select count(*) from journal where position ${where})`;
     const sql =
       `select (select coalesce(max(position), 0) from journal where position <= ${greatest}) as position, ` +
+      `${count("< 1")} + ${count(`> ${greatest}`)} as misplaced, ` +
       // As a double: the sum of a damaged ledger may be more than a bigint holds.
       "(select coalesce(sum(cast(sequence as double precision)), 0) from account) as entries";
     const [row] = await this.selectPatiently(sql);
-    return { position: Number(row?.position), entries: Number(row?.entries) };
+    return {
+      position: Number(row?.position),
+      misplaced: Number(row?.misplaced),
+      entries: Number(row?.entries),
+    };
   }
 
   async entriesAfter(after: string | undefined, limit: number): Promise<FoundEntry[] | undefined> {

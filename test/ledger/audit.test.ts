@@ -170,6 +170,26 @@ for (const { name, database } of adapters) {
         });
       }
 
+      const places = { "before the first": "-5", "that is no exact number": "1152921504606846976" };
+      for (const [what, position] of Object.entries(places)) {
+        test(`an entry at a position ${what}`, async (t) => {
+          const { run, problems } = await ledger(t);
+          // PostgreSQL gives positions itself.
+          const [first] = await run("delete from journal where position = 1 returning entry, hash");
+          const { entry, hash } = first as { entry: string; hash: string };
+          const row = `'${entry}', '${hash}'`;
+          const into = "insert into journal (position, entry, hash)";
+          await run(`${into} values (${position}, ${row})`).catch(() =>
+            run(`${into} overriding system value values (${position}, ${row})`),
+          );
+          const found = await problems();
+          assert.ok(
+            found.includes("all accounts - entries at positions that fx does not give"),
+            found.join("\n"),
+          );
+        });
+      }
+
       test("an entry that cannot be read is not read around", async (t) => {
         const { service, tamper } = await ledger(t);
         await tamper(edit(2, '"kind"', '"kinds"'));
