@@ -422,23 +422,6 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         assert.deepEqual([first.replayed, second.replayed], [false, true]);
         assert.deepEqual(await balances(pesel), ["926.00 PLN", "20.00 USD"]);
       });
-
-      test("The key of a refused order is refused on another body, and a new key is a new request", async () => {
-        const pesel = await person("1000");
-        const order = { pesel, ...terms("sell 2000 PLN for USD"), key: "refused" };
-        await refuses(service.exchange(order), "insufficient-funds");
-        const other = { ...order, ...terms("sell 10 PLN for USD") };
-        await refuses(service.exchange(other), "idempotency-key-reused");
-        assert.equal((await service.exchange({ ...other, key: "new" })).replayed, false);
-      });
-
-      test("The key of a refused opening is answered with the refusal", async () => {
-        const pesel = await person();
-        const taken = { ...opening({ index: people, key: "taken" }) };
-        const first = await refuses(service.createAccount(taken), "account-exists");
-        const second = await refuses(service.createAccount(taken), "account-exists", first.message);
-        assert.deepEqual([taken.pesel, first.replayed, second.replayed], [pesel, false, true]);
-      });
     });
 
     describeBooks(() => subject, person);
