@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { parseHouseCash } from "../../src/core/change.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
-import { adult, table as inForce } from "../support/fixture.ts";
+import type { HousePlace } from "../../src/core/house.ts";
+import type { ExchangeService } from "../../src/core/service.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { adult, decimal, table as inForce } from "../support/fixture.ts";
 import { type HttpAnswer, isProblem, send } from "../support/http.ts";
-import { useServer } from "../support/server.ts";
+import { startServer, useServer } from "../support/server.ts";
 
+const { account: ledgerAccount } = LedgerService.prototype;
 const server = useServer();
 let people = 0;
 
@@ -231,4 +236,26 @@ describe("a change with several faults", () => {
     await done(post(user(pesel, "/closing"), {}));
     isProblem(await reverse(pathOf(deposit)), "account-closed");
   });
+});
+
+test("The house's drawer and bank are read together: money on its way from one to the other is not in both", async (t) => {
+  const { url, service, close } = await startServer({
+    async account(this: ExchangeService, pesel, at) {
+      const read = await ledgerAccount.call(this, pesel, at);
+      moving ??= toTheBank();
+      await moving;
+      return read;
+    },
+  });
+  t.after(close);
+  const move = (kind: "deposit" | "withdrawal", account: HousePlace) =>
+    service.change(parseHouseCash({ kind, account, amount: decimal("300"), currency: "PLN" }));
+  const toTheBank = async () => {
+    await move("withdrawal", "cash");
+    await move("deposit", "bank");
+  };
+  let moving: Promise<void> | undefined;
+  await move("deposit", "cash");
+  const { json } = await send(url, "GET", "/api/house");
+  assert.deepEqual(json, { cash: [{ symbol: "PLN", amount: 300 }], bank: [] });
 });

@@ -91,10 +91,11 @@ function placeOption(): Option {
 async function showHouse(context: Context, { at, json }: AtOptions): Promise<void> {
   const { stdout, stderr } = context.terminal;
   const service = await context.service();
-  const accounts = [
-    await service.account(houseNumber("cash"), at),
-    await service.account(houseNumber("bank"), at),
-  ] as const;
+  // Together, so that money on its way from one to the other is not in both.
+  const accounts = await Promise.all([
+    service.account(houseNumber("cash"), at),
+    service.account(houseNumber("bank"), at),
+  ]);
   const [{ balances: cash }, { balances: bank }] = accounts;
   if (json) return context.document((await import("../../wire/house.ts")).house.encode({ cash, bank }));
   const held = accounts.flatMap(({ balances }) => balances.map(({ currency }) => currency));

@@ -51,9 +51,12 @@ export function accountHandlers(context: HandlerContext, reads: ReadHandlers) {
   return {
     ...{ createAccount, account, personalData },
     house: reads.atOnce("house", async ({ query: { at } }) => {
-      const { balances: cash } = await service.account(houseNumber("cash"), at);
-      const { balances: bank } = await service.account(houseNumber("bank"), at);
-      return { cash, bank };
+      // Together, so that money on its way from one to the other is not in both.
+      const [cash, bank] = await Promise.all([
+        service.account(houseNumber("cash"), at),
+        service.account(houseNumber("bank"), at),
+      ]);
+      return { cash: cash.balances, bank: bank.balances };
     }),
     statement: reads.inTurn(
       "statement",
