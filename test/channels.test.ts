@@ -86,7 +86,7 @@ type Name = (typeof names)[number];
 interface Made {
   readonly asked: Asked;
   readonly first: Answer["told"];
-  /** The whole answer over a channel: the first, or that to the first repetition over it. */
+  /** The whole answer over a channel: the first one, or the answer to the first repetition over that channel. */
   readonly whole: Map<Name, string>;
 }
 

@@ -26,7 +26,7 @@ const queries = [...read("docs/dashboard.json").matchAll(/"expr": ("(?:[^"\\]|\\
     (JSON.parse(expr) as string).replaceAll("$__rate_interval", "5m").replaceAll("$instance", ".*"),
 );
 
-/** The metrics of a server that has done some of everything: of each, the values that its labels have. */
+/** The metrics of a server that has done some of everything, with the values of their labels. */
 interface Metric {
   readonly type: string;
   readonly labels: Map<string, Set<string>>;
@@ -59,7 +59,7 @@ before(async () => {
 });
 after(() => server.close());
 
-/** The metric that a series belongs to: that of "x_bucket" is the histogram "x". */
+/** The metric that a series belongs to, such as the histogram "x" for "x_bucket". */
 function metricOf(series: string): Metric | undefined {
   const histogram = metrics.get(series.replace(/_(bucket|sum|count)$/, ""));
   return metrics.get(series) ?? (/histogram|summary/.test(histogram?.type ?? "") ? histogram : undefined);

@@ -19,7 +19,7 @@ const person = { name: "Żaneta", surname: "Gżegżółka" };
 const renamed = { name: "Brunhilda", surname: "Mazgajewska" };
 const note = "rozliczenie z teściową";
 const balance = "7318.37";
-/** One that no file has, and those that are made before the tests. */
+/** A token that no file has, and the tokens that are made before the tests. */
 const token = `fxt_${"Zq7".repeat(12)}`;
 const made = { operator: "", viewer: "", revoked: "" };
 const tokenFolder = newFolder();
@@ -106,7 +106,7 @@ const wrongBodies: readonly (string | object)[] = [
   { ...order, fill: person.surname.repeat(2000) },
 ];
 
-/** Asks for everything, rightly and wrongly, and gives what came back: of failures all, of the others the head. */
+/** Sends right and wrong requests to every operation. Returns whole answers of failures, and the heads of the others. */
 async function askEverything(url: string): Promise<string> {
   let told = "";
   const ask = async (

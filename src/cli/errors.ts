@@ -127,17 +127,19 @@ function describeRefusal({
   const [exit, usualHint] = outcomes[code];
   if (replayed) return { ...failure(code, message, exit, replayHint), replayed };
   const later = wait === undefined ? undefined : `Try again in ${wait} s.`;
-  const told = failure(code, message, exit, hint ?? usualHint ?? later);
-  return fields === undefined ? told : { ...told, errors: fields };
+  const described = failure(code, message, exit, hint ?? usualHint ?? later);
+  return fields === undefined ? described : { ...described, errors: fields };
 }
 
 function describeRequest({ key, cause }: RequestFailed): Failure {
-  const told = describeFailure(cause);
-  if (told.exit === 1 || told.code === "outcome-unknown") {
-    return { ...told, hint: `Whether it was done is not known. ${againWith(key)}`, key };
+  const described = describeFailure(cause);
+  if (described.exit === 1 || described.code === "outcome-unknown") {
+    return { ...described, hint: `Whether it was done is not known. ${againWith(key)}`, key };
   }
   // A store may have failed after the commit. Its message says whether it knows.
-  return told.code === "storage-unavailable" ? { ...told, exit: 8, hint: againWith(key), key } : told;
+  return described.code === "storage-unavailable"
+    ? { ...described, exit: 8, hint: againWith(key), key }
+    : described;
 }
 
 function describeInterrupt({ signal, request }: Interrupted): Failure {
@@ -153,17 +155,17 @@ function describeInterrupt({ signal, request }: Interrupted): Failure {
     done: `${verb} after the request was done.`,
     batch: `${verb} while lines were under way: whether those without a result were done is not known.`,
   };
-  const told = failure(code, messages[state], exit);
-  if (state === "unsent") return told;
-  if (state === "batch") return { ...told, hint: restOf(key) };
-  return { ...told, hint: state === "sent" ? againWith(key) : resultWith(key), key };
+  const described = failure(code, messages[state], exit);
+  if (state === "unsent") return described;
+  if (state === "batch") return { ...described, hint: restOf(key) };
+  return { ...described, hint: state === "sent" ? againWith(key) : resultWith(key), key };
 }
 
 function describeOutput({ message, code, request }: OutputFailed): Failure {
-  const told = failure("output-failed", message, code === "EPIPE" ? 141 : 12);
-  if (request?.state !== "done") return told;
+  const described = failure("output-failed", message, code === "EPIPE" ? 141 : 12);
+  if (request?.state !== "done") return described;
   const { key } = request;
-  return { ...told, hint: resultWith(key), key };
+  return { ...described, hint: resultWith(key), key };
 }
 
 /** How to do the rest of a batch. */

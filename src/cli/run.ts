@@ -43,8 +43,8 @@ export async function run(process: NodeJS.Process): Promise<void> {
 
 /** Node would print every property of an error, such as a statement's parameters or a request's headers. */
 function crash(error: unknown): void {
-  const told = describeError(error instanceof Error ? error : new Error(typeof error));
-  process.stderr.write(`fx: crashed, because of a bug in fx: ${visibleLines(told.stack)}\n`);
+  const described = describeError(error instanceof Error ? error : new Error(typeof error));
+  process.stderr.write(`fx: crashed, because of a bug in fx: ${visibleLines(described.stack)}\n`);
   process.exit(1);
 }
 

@@ -164,8 +164,8 @@ export class Transport {
       return await this.failureOf(method, error as RequestError);
     }
     const attempt = read(answer);
-    const told = "failure" in attempt ? await this.withProtocol(method, answer, attempt) : attempt;
-    return { retryAfterSeconds: answer.retryAfterSeconds, ...told };
+    const outcome = "failure" in attempt ? await this.withProtocol(method, answer, attempt) : attempt;
+    return { retryAfterSeconds: answer.retryAfterSeconds, ...outcome };
   }
 
   /** Adds to a fault that the answer is nginx's to a plain request at a port of TLS. */

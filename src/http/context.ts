@@ -37,7 +37,7 @@ export interface SlowAnswers {
   readonly nextMs: number;
 }
 
-/** What handlers depend on. */
+/** The parts that handlers depend on. */
 export interface HandlerContext extends ApiOptions {
   readonly prefix: string;
   /** The date in Warsaw. */

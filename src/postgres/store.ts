@@ -38,13 +38,13 @@ export async function openPostgres(
   url: string,
   { access = "create", onNotice: tell, ...options }: PostgresOptions & OpenOptions = {},
 ): Promise<PostgresStore> {
-  const said = parsePostgresUrl(url);
-  const told = new Set<string>();
+  const parsed = parsePostgresUrl(url);
+  const reported = new Set<string>();
   const onNotice = (notice: string): void => {
-    if (!told.has(notice)) tell?.(notice);
-    told.add(notice);
+    if (!reported.has(notice)) tell?.(notice);
+    reported.add(notice);
   };
-  const place = { ...said, ...options, onNotice };
+  const place = { ...parsed, ...options, onNotice };
   const store = new PostgresStore(place);
   try {
     await store.prepare(access);

@@ -61,7 +61,7 @@ export class LedgerRates implements CurrentRates {
   readonly #known: Known;
   readonly #fetches = noFetches();
   readonly #closing = new AbortController();
-  #told: readonly RatesEvent[] = [];
+  #lastNews: readonly RatesEvent[] = [];
   /** The refresh under way, or the last one. */
   #refreshing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -92,7 +92,7 @@ export class LedgerRates implements CurrentRates {
     this.#refreshing = this.#refresh();
     await within(this.#refreshing, this.#options.newerTableMs);
     if (this.#prices().unusable !== undefined) await this.#refreshing;
-    this.#tell();
+    this.#reportNews();
   }
 
   refresh(rules: TableRules): Promise<void> {
@@ -212,7 +212,7 @@ export class LedgerRates implements CurrentRates {
     const retryInMs = this.#pauseMs();
     this.#nextRefresh = performance.now() + retryInMs;
     this.#fetches[this.#outcome()] += 1;
-    this.#tell();
+    this.#reportNews();
     if (known.failure !== undefined) {
       this.#options.onEvent({ kind: "failed", problem: known.failure, retryInMs });
     }
@@ -285,13 +285,13 @@ export class LedgerRates implements CurrentRates {
     }
   }
 
-  #tell(): void {
+  #reportNews(): void {
     const news = newsOf(this.#known, this.#options.now());
-    const wasTold = (event: RatesEvent) => this.#told.some((told) => isDeepStrictEqual(told, event));
+    const wasReported = (event: RatesEvent) => this.#lastNews.some((last) => isDeepStrictEqual(last, event));
     for (const event of news) {
-      if (!wasTold(event)) this.#options.onEvent(event);
+      if (!wasReported(event)) this.#options.onEvent(event);
     }
-    this.#told = news;
+    this.#lastNews = news;
   }
 }
 

@@ -340,7 +340,7 @@ describe("a flag without effect is refused with exit 2, and as a variable left t
     ["to the source itself", [...onWrongPort, "--db", "sqlite:/no/such"], "--change-source", "nbp"],
   ];
   for (const [what, args, flag, value] of cases) {
-    test(`${flag} ${what}`, async () => {
+    test(`${flag} ${what} is refused as a flag without effect`, async () => {
       const { stdout, stderr, exit } = await runHere([...args, flag, ...(value ? [value] : [])]);
       assert.match(stderr, new RegExp(`^fx: ${flag} has no effect, because .+\\. Leave it out\\.`));
       assert.deepEqual([stdout, exit], ["", 2]);

@@ -5,7 +5,7 @@ import { exitTable, outcomes } from "../../src/cli/exits.ts";
 import { type ErrorCode, FxError, isOfRequest } from "../../src/core/errors.ts";
 
 describe("a failure", () => {
-  // That the exits are those of docs/ERRORS.md is asserted in test/docs.test.ts.
+  // test/docs.test.ts asserts that the exits are those of docs/ERRORS.md.
   for (const [code, [exit, hint]] of Object.entries(outcomes) as [ErrorCode, readonly [number, string?]][]) {
     test(`A failure with ${code} is exit ${exit}, ${hint === undefined ? "without a hint" : "with a hint"}`, () => {
       const told = describeFailure(new FxError(code, "It failed."));

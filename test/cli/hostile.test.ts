@@ -12,7 +12,7 @@ import { listen } from "../support/stand-in.ts";
 /** Sets a terminal's title, clears it, rings, goes back to the start of the line, and turns the direction of text. */
 const evil = "X\u001b]0;x\u0007\u001b[2J\u009b2J\r\n\t\u007f\u202e\u2066\u200b\u0085\u2028Y";
 const harmless = "X\\u001b]0;x\\u0007\\u001b[2J\\u009b2J\\r\\n\\t\\u007f\\u202e\\u2066\\u200b\\u0085\\u2028Y";
-/** Characters that a terminal acts on, or that a reader does not see, except the lines and columns that fx makes. */
+/** Characters that a terminal acts on or that are invisible, except the line ends and tabs of fx itself. */
 const active = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 const pesel = adult(0);

@@ -30,7 +30,7 @@ const asking: readonly (readonly string[])[] = [
   ["receipt", "proof", "019e9a70"],
 ];
 
-/** 0.0.0.0 leads to this machine, like many a name, but does not say so. */
+/** 0.0.0.0 leads to this machine, but is no loopback address to fx. */
 const elsewhere = (url: string) => url.replace("127.0.0.1", "0.0.0.0");
 
 describe("a token is sent in clear text to no other machine, without a word, by", () => {

@@ -35,7 +35,7 @@ describe("a command's token comes from", () => {
     ["the file that FX_TOKEN_FILE names", () => ({ FX_TOKEN_FILE: file(`${token}\n`) })],
     ["the config file", (url: string) => withConfig({ token, url })],
   ] as const) {
-    test(where, async () => {
+    test(`A token is taken from ${where}`, async () => {
       const server = await openStandIn(none);
       const ran = await runHere([...list, "--url", server.url], { env: envFor(server.url) });
       assert.equal(ran.exit, 0, ran.stderr);
@@ -43,7 +43,7 @@ describe("a command's token comes from", () => {
     });
   }
 
-  test("no flag", async () => {
+  test("A token is taken from no flag", async () => {
     const ran = await runHere([...list, "--token", token]);
     assert.equal(ran.exit, 2);
     assert.match(ran.stderr, /[Uu]nknown option '--token'/);
@@ -122,7 +122,7 @@ describe("a token goes to the server that is configured beside it or below, and 
     const set = Object.entries({ ...config, ...env }).map(([name, value]) =>
       /token|_file/i.test(name) ? name : `${name}=${value}`,
     );
-    test(`${[...set, ...flags].join(" ")}: it is ${isSent ? "" : "not "}sent`, async () => {
+    test(`With ${[...set, ...flags].join(" ")}, the token is ${isSent ? "" : "not "}sent`, async () => {
       const server = await openStandIn(none);
       const here = <T>(value: T): T => JSON.parse(JSON.stringify(value).replaceAll("HERE", server.url));
       const ran = await runHere([...list, ...here(flags)], {

@@ -156,7 +156,7 @@ describe("a bulk at a server", () => {
 describe("a bulk whose connection breaks", () => {
   test("A bulk whose connection breaks at any place is finished over others, and does nothing twice", async (t) => {
     for (let place = 1; place < 6000; place += 517) {
-      await t.test(`after ${place} bytes`, async (t) => {
+      await t.test(`A bulk cut after ${place} bytes is finished`, async (t) => {
         const { url, exchanges } = await instance(t);
         const proxy = await cutter(t, url, (connection) => place + 600 * connection);
         const lines = Array.from({ length: 60 }, (_, index) => order(index, `k${index}`));

@@ -20,11 +20,11 @@ function client(t: TestContext, url: string, answerTimeoutMs = 120_000) {
   return service;
 }
 
-/** How long an answer may take: long, unless one of those to come never does. */
+/** How long an answer may take: short only where one of the answers never comes. */
 const timeoutFor = (...answers: string[]) => (answers.includes("hang") ? 2000 : 120_000);
 
 /** After these an order may be done. */
-const open: Readonly<Record<string, string>> = {
+const undecided: Readonly<Record<string, string>> = {
   "no answer": "die",
   "a time-out": "hang",
   "half an answer": done.slice(0, -20),
@@ -42,7 +42,7 @@ const open: Readonly<Record<string, string>> = {
   "a problem of a later fx": problemAnswer(400, "new-code"),
 };
 
-/** To the only attempt these say that nothing was begun. After another attempt they say nothing of that. */
+/** Answered to the only attempt, these say that nothing was begun. They say nothing about an earlier attempt. */
 const unbegun: Readonly<Record<string, string>> = {
   "no listener": "gone",
   "401 unauthorized": problem("unauthorized"),
@@ -69,7 +69,10 @@ const refusals = answerCodes.filter(
 );
 
 test("every code is among those that settle a request, or among those that do not", () => {
-  const listed = [...refusals, ...Object.keys({ ...open, ...unbegun }).map((name) => name.split(" ")[1])];
+  const listed = [
+    ...refusals,
+    ...Object.keys({ ...undecided, ...unbegun }).map((name) => name.split(" ")[1]),
+  ];
   assert.deepEqual(
     answerCodes.filter((code) => !listed.includes(code)),
     [],
@@ -77,8 +80,8 @@ test("every code is among those that settle a request, or among those that do no
 });
 
 describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
-  for (const [first, opened] of Object.entries(open)) {
-    for (const [then, answer] of Object.entries({ ...open, ...unbegun, ...foreign })) {
+  for (const [first, opened] of Object.entries(undecided)) {
+    for (const [then, answer] of Object.entries({ ...undecided, ...unbegun, ...foreign })) {
       if (first === then) continue;
       test(`After ${first}, ${then} leaves an order's outcome unknown`, async (t) => {
         const { url, requests } = await openStandIn(opened, answer);
@@ -147,7 +150,7 @@ describe("the only attempt", { concurrency: 16 }, () => {
     "A resumption of trading": (service) => service.changeTrading({ reason: undefined, by: undefined }),
   };
   for (const [what, send] of Object.entries(keyless)) {
-    for (const [name, answer] of Object.entries(open)) {
+    for (const [name, answer] of Object.entries(undecided)) {
       test(`${what} is not sent again after ${name}`, async (t) => {
         const { url, requests } = await openStandIn(answer);
         const told = /^500 (.*)/.exec(name)?.[1];

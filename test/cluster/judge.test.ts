@@ -104,7 +104,7 @@ function deposit(
   return { kind, pesel, key, currency: "PLN", minor };
 }
 
-/** What clients and the ledger do, and the sentences of the verdict in turn: none where all is well. */
+/** Stories of clients and the ledger, each with the sentences of its verdict: none where all is well. */
 const stories: readonly [what: string, play: (s: Story) => void, found: readonly RegExp[]][] = [
   [
     "an answered order that was lost and repeated under another receipt",

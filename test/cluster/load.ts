@@ -250,7 +250,7 @@ class Client {
       const sent = { method, headers, signal, ...(body !== undefined && { body }) };
       answered = await fetch(`${this.#state.url}${path}`, sent);
       const decoder = new TextDecoder();
-      // What came before a connection broke counts, too.
+      // Answers from before a connection broke count, too.
       for await (const bytes of answered.body ?? []) text += decoder.decode(bytes, { stream: true });
     } catch (error) {
       failure = failureOf(error as Error);

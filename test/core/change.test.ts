@@ -37,7 +37,7 @@ const exchange = fc
 const cash = fc
   .tuple(fc.constantFrom("deposit" as const, "withdrawal" as const), currency, amount)
   .map(([kind, code, much]): Request => ({ kind, pesel, currency: code, amount: much, note: undefined }));
-/** The number of an entry, of those that there are. */
+/** The number of an existing entry. */
 const reversal = fc.nat({ max: 40 });
 
 /** An account with all that was done to it. */
@@ -69,7 +69,7 @@ class Book {
     };
   }
 
-  /** The entry that it comes to; undefined if it is refused. */
+  /** The entry that the request makes; undefined if it is refused. */
   do(request: Request, inForce: RateTable | undefined): Entry | undefined {
     try {
       const { account, ...facts } = planChange(this.account, request, this.at(inForce));

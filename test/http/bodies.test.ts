@@ -17,7 +17,7 @@ after(() => server.close());
 const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
 assert.equal((await send(server.url, "POST", "/api/user", { body: opening })).status, 204);
 
-/** A request for each of three operations that take a body. */
+/** A request for each of three operations with a body. */
 const requests = () => {
   nth += 1;
   const name = "Łucja Żółć 💶 ".repeat(3).trim();

@@ -14,7 +14,7 @@ const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const span = "00f067aa0ba902b7";
 const server = useServer();
 
-/** The line in the log of one request with these headers. */
+/** The log line of one request with these headers. */
 async function lineOf(headers: Record<string, string>): Promise<Record<string, unknown>> {
   const before = server.log().length;
   await send(server.url, "GET", "/api/rates", { headers });

@@ -62,7 +62,7 @@ async function state(): Promise<string> {
   return (await Promise.all(texts)).join("\n");
 }
 
-/** Parameters that an operation does not take, or not so. */
+/** Parameters that an operation does not take, or not in this form. */
 function unfitQueries({ query }: Operation): string[] {
   const known = Object.keys(query?.shape ?? {});
   return [

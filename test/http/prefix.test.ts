@@ -44,7 +44,7 @@ describe("a server with --prefix /fx", () => {
       });
       const get = (path: string) => send(origin, "GET", path);
 
-      test("/ leads to the documentation, which loads all that it needs", async () => {
+      test("Under a prefix, / leads to the documentation, which loads all that it needs", async () => {
         const location = (await get(`${base}/`)).headers.get("location") ?? "";
         assert.equal(location, "/fx/docs");
         const page = await get(location);
@@ -56,19 +56,19 @@ describe("a server with --prefix /fx", () => {
         }
       });
 
-      test("a redirect of the documentation keeps the prefix", async () => {
+      test("Under a prefix, a redirect of the documentation keeps the prefix", async () => {
         const { status, headers } = await get(`${base}/docs/static/index.html`);
         assert.deepEqual([status, headers.get("location")], [302, "/fx/docs/"]);
       });
 
-      test("the document says where its paths begin", async () => {
+      test("Under a prefix, the document says where its paths begin", async () => {
         for (const path of ["/openapi.json", "/docs/json"]) {
           const { servers } = (await get(base + path)).json as { servers: object[] };
           assert.deepEqual(servers, [{ url: "/fx" }]);
         }
       });
 
-      test("a receipt's link leads to it", async () => {
+      test("Under a prefix, a receipt's link leads to it", async () => {
         const person = { name: "Jan", surname: "Lis", pesel: adult(50 + index), pln: 100 };
         const opened = await send(origin, "POST", `${base}/api/user`, { body: person });
         const order = { pesel: person.pesel, from: "PLN", to: "USD", toBuy: 1 };
@@ -83,7 +83,7 @@ describe("a server with --prefix /fx", () => {
         }
       });
 
-      test("the client works on it", async (t) => {
+      test("Under a prefix, the client works on it", async (t) => {
         const service = openHttpService(origin + base);
         t.after(() => service.close());
         const { receiptId } = await service.createAccount(opening({ index: 60 + index }));
@@ -92,14 +92,14 @@ describe("a server with --prefix /fx", () => {
         assert.equal((await service.receipt((await service.exchange(order)).receiptId)).kind, "exchange");
       });
 
-      test("there is 404 and 405 as without a prefix", async () => {
+      test("Under a prefix, an unknown path is 404 and a wrong method 405, as without one", async () => {
         isProblem(await get(`${base}/none`), "not-found");
         isProblem(await send(origin, "DELETE", `${base}/api/rates?x=1`), "method-not-allowed");
       });
     });
   }
 
-  test("no PESEL is in its log", () => {
+  test("Under a prefix, no PESEL is in the log", () => {
     assert.equal(server.log().includes(adult(50)), false);
   });
 });

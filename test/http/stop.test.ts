@@ -67,7 +67,7 @@ for (const [over, tls] of [
   });
 }
 
-/** Resolves when a number has not changed for as many turns of the event loop as anything under way needs. */
+/** Resolves when a number has been stable for more turns of the event loop than any work under way needs. */
 async function untilStill(value: () => number): Promise<void> {
   for (let [turns, last] = [0, value()]; turns < 500; turns += 1) {
     await new Promise(setImmediate);

@@ -185,11 +185,11 @@ for (const { name, database } of adapters) {
   }
 
   describe(`an audit over ${name}`, () => {
-    test("finds another value in any column of any table, unless there is a reason why not", (t) =>
+    test("An audit finds another value in any column of any table, unless there is a reason why not", (t) =>
       requireFound(t, changes));
-    test("finds that any row of any table is gone, unless there is a reason why not", (t) =>
+    test("An audit finds that any row of any table is gone, unless there is a reason why not", (t) =>
       requireFound(t, losses));
-    test("finds any row that was added to any table", (t) => requireFound(t, additions));
+    test("An audit finds any row that was added to any table", (t) => requireFound(t, additions));
   });
 }
 
@@ -218,7 +218,7 @@ async function hasFindings(store: Store): Promise<boolean> {
   }
 }
 
-/** Whether fx opens no such ledger. */
+/** Whether fx refuses to open such a ledger. */
 async function isRefused({ open }: SharedDatabase): Promise<boolean> {
   try {
     await (await open()).close();

@@ -42,7 +42,7 @@ async function append(store: Store, pesel: Pesel, entries: readonly Entry[]): Pr
   });
 }
 
-/** An entry of any kind at this place, after which the account holds so much. */
+/** An entry of any kind with this number, after which the account has these balances. */
 function nth(sequence: number, kind: EntryKind, minor: bigint, fields: Partial<Entry> = {}): Entry {
   const balances = [money(minor)];
   return nextEntry(emptyAccount(adult(), { sequence: sequence - 1 }), kind, { balances, ...fields });
@@ -189,7 +189,7 @@ const forgeries: readonly [what: string, entries: readonly Entry[], findings: re
 
 describe("an audit of entries whose hashes are right", () => {
   for (const [what, entries, findings] of forgeries) {
-    test(`finds ${what}`, async (t) => {
+    test(`An audit finds ${what}`, async (t) => {
       const store = await (adapters[0] as Adapter).open(t);
       await putInForce(store, table);
       await append(store, adult(), entries);
@@ -206,13 +206,13 @@ for (const { name, open, database } of adapters) {
       return store;
     }
 
-    test("finds nothing where what they say is right, too", async (t) => {
+    test("An audit finds nothing where hashes and contents are right", async (t) => {
       const store = await start(t);
       await append(store, adult(), [opened, buy({})]);
       assert.deepEqual((await serviceOn(store).audit()).findings, []);
     });
 
-    test("names the token that the entry at fault has", async (t) => {
+    test("An audit names the token that the entry at fault has", async (t) => {
       const store = await start(t);
       await append(store, adult(), [
         openingEntry(adult(), { by: "jan" }),
@@ -225,14 +225,14 @@ for (const { name, open, database } of adapters) {
       );
     });
 
-    test("finds nothing in an account that sold all it had", async (t) => {
+    test("An audit finds nothing in an account that sold all it had", async (t) => {
       const store = await start(t);
       const balances = [money(0n), money(27_027n, "USD")];
       await append(store, adult(), [opened, exchanged("sell 1000 PLN for USD", { balances })]);
       assert.deepEqual((await serviceOn(store).audit()).findings, []);
     });
 
-    test("names the entry by its id, and the account by its PESEL", async (t) => {
+    test("An audit names the entry by its id, and the account by its PESEL", async (t) => {
       const store = await start(t);
       await append(store, adult(), [opened, buy({ ask: undefined })]);
       const [newest] = await store.statement(adult(), { limit: 1 });
@@ -256,7 +256,7 @@ for (const { name, open, database } of adapters) {
       };
     }
 
-    test("takes no entry and no account for a fault that came while it read", async (t) => {
+    test("An audit reports no entry and no account that came while it read", async (t) => {
       const store = await open(t);
       await putInForce(store, table);
       const service = serviceOn(store);
@@ -275,7 +275,7 @@ for (const { name, open, database } of adapters) {
       });
     });
 
-    test("knows a table that came into force after it began", async (t) => {
+    test("An audit knows a table that came into force after it began", async (t) => {
       const store = await open(t);
       await putInForce(store, table);
       const service = serviceOn(store);
@@ -296,7 +296,7 @@ for (const { name, open, database } of adapters) {
       });
     });
 
-    test("reads each entry once, however many pages of accounts there are", async (t) => {
+    test("An audit reads each entry once, however many pages of accounts there are", async (t) => {
       const store = await open(t);
       const service = serviceOn(store);
       await Promise.all(Array.from({ length: 501 }, (_, index) => service.createAccount(opening({ index }))));
@@ -311,12 +311,12 @@ for (const { name, open, database } of adapters) {
       assert.deepEqual(read.sort(), Array.from({ length: 501 }, (_, index) => adult(index)).sort());
     });
 
-    test("finds nothing in a ledger without accounts", async (t) => {
+    test("An audit finds nothing in a ledger without accounts", async (t) => {
       const report = await serviceOn(await open(t)).audit();
       assert.deepEqual(counted(report), { accounts: 0, entries: 0, findings: [], findingsTotal: 0 });
     });
 
-    test("says of how many entries it has read how many", async (t) => {
+    test("An audit tells how many of how many entries it has read", async (t) => {
       const store = await open(t);
       const service = serviceOn(store);
       await service.createAccount(opening());
@@ -345,7 +345,7 @@ for (const { name, open, database } of adapters) {
       return (await service.audit()).findings.map(facts);
     }
 
-    test("gives both the holder's names that it found and the right ones", async (t) => {
+    test("An audit gives both the holder's names that it found and the right ones", async (t) => {
       const edit = "update account set name = 'Ewa', surname = 'Nowak' where pesel = ?";
       assert.deepEqual(await findingsAfter(t, edit), [
         ["-", "name", "Ewa", "Jan"],
@@ -362,12 +362,12 @@ for (const { name, open, database } of adapters) {
         "jan nowak",
       ],
     ] as const) {
-      test(`tells of an account that is ${what}`, async (t) => {
+      test(`An audit reports an account that is ${what}`, async (t) => {
         assert.deepEqual(await findingsAfter(t, edit), [["-", "words of the names", words, "jan kowalski"]]);
       });
     }
 
-    test("quotes an entry that cannot be read, and blames no hash after it", async (t) => {
+    test("An audit quotes an entry that cannot be read, and blames no hash after it", async (t) => {
       const edit = `update journal set entry = replace(entry, '"exchange"', '"44051401359"') where pesel = ? and sequence = 2`;
       const [unreadable, ...others] = await findingsAfter(t, edit);
       assert.deepEqual(
@@ -381,7 +381,7 @@ for (const { name, open, database } of adapters) {
       );
     });
 
-    test("names the first of the entries whose account is gone, and that alone", async (t) => {
+    test("An audit names the first of the entries whose account is gone, and that alone", async (t) => {
       assert.deepEqual(await findingsAfter(t, "delete from account where pesel = ?"), [
         ["-", "words of the names", "some", "no account"],
         [1, "entry without an account", "sequence 1", "last sequence none"],
@@ -389,7 +389,7 @@ for (const { name, open, database } of adapters) {
     });
 
     for (const pesel of ["00000000000", "-5", "9223372036854775807"]) {
-      test(`finds an entry that was given to ${pesel}, which is no PESEL, beside every other finding`, async (t) => {
+      test(`An audit finds an entry that was given to ${pesel}, which is no PESEL, beside every other finding`, async (t) => {
         const found = await findingsAfter(
           t,
           `update journal set entry = replace(entry, '"pesel":"${adult()}"', '"pesel":"${pesel}"') where pesel = ? and sequence = 3`,
@@ -401,13 +401,13 @@ for (const { name, open, database } of adapters) {
       });
     }
 
-    test("says of an account whose entries are gone that it has none", async (t) => {
+    test("An audit says of an account whose entries are gone that it has none", async (t) => {
       const [finding] = await findingsAfter(t, "delete from journal where pesel = ?");
       assert.deepEqual(finding, ["-", "account without entries", "an account", "no entries"]);
     });
 
     for (const column of ["id", "pesel", "sequence", "idempotency_key", "reverses"]) {
-      test(`never sees another ${column} than the entry has: the database computes it`, async (t) => {
+      test(`An audit never sees another ${column} than the entry has: the database computes it`, async (t) => {
         const edit = `update journal set ${column} = null where pesel = ?`;
         await assert.rejects(findingsAfter(t, edit), {
           message: /generated column|can only be updated to DEFAULT/,
@@ -415,13 +415,13 @@ for (const { name, open, database } of adapters) {
       });
     }
 
-    test("finds that the newest entry of an account is gone", async (t) => {
+    test("An audit finds that the newest entry of an account is gone", async (t) => {
       assert.deepEqual(await findingsAfter(t, "delete from journal where pesel = ? and sequence = 3"), [
         ["-", "number of entries", "3", "2"],
       ]);
     });
 
-    test("never sees an entry that is undone twice: the database refuses the second", async (t) => {
+    test("An audit never sees an entry that is undone twice: the database refuses the second", async (t) => {
       const { open } = await openDatabase(t);
       const store = await open();
       const again = [opened, deposit, reversal(3), reversal(4, { balances: [money(99_000n)] })];

@@ -158,7 +158,7 @@ for (const { name, database } of adapters) {
         ],
       ];
       for (const [what, sql, finding] of edits) {
-        test(what, async (t) => {
+        test(`An edit behind the ledger's back is found: ${what}`, async (t) => {
           const { tamper, problems } = await ledger(t);
           await tamper(sql);
           const found = await problems();
@@ -221,7 +221,7 @@ for (const { name, database } of adapters) {
     });
 
     describe("a table that was tampered with is found", () => {
-      test("by its id, also where no exchange used what was changed", async (t) => {
+      test("A rate table that was changed is found by its id, even if no exchange used the changed part", async (t) => {
         const { run, problems } = await ledger(t);
         await run("update rate_table set rates = replace(rates, '0.011793', '0.011794')");
         const all = await problems();
@@ -229,7 +229,7 @@ for (const { name, database } of adapters) {
         assert.equal(all.filter((problem) => problem.endsWith(" rate table")).length, 6);
       });
 
-      test("when an exchange's table never was in force", async (t) => {
+      test("An exchange whose rate table never was in force is found", async (t) => {
         const { run, problems } = await ledger(t);
         await run("delete from accepted_table");
         assert.equal(
@@ -238,7 +238,7 @@ for (const { name, database } of adapters) {
         );
       });
 
-      test("when an exchange comes after one at a later table", async (t) => {
+      test("An exchange that comes after one at a later rate table is found", async (t) => {
         const database = await openDatabase(t);
         const store = await database.open();
         await putInForce(store, table);

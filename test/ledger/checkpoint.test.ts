@@ -46,7 +46,7 @@ function exchange(service: LedgerService, index: number) {
 
 for (const { name, open, database } of adapters) {
   describe(`a checkpoint, ${name}`, () => {
-    test("has the number of entries and the last hash of each account, by PESEL, and a digest of its lines", async (t) => {
+    test("A checkpoint has the number of entries and the last hash of each account, by PESEL, and a digest of its lines", async (t) => {
       const store = await open(t);
       const { heads, report } = await checkpointOf(await ledgerOn(store));
       const rows = (await store.accounts({ limit: 10 })) as StoredAccount[];
@@ -64,7 +64,7 @@ for (const { name, open, database } of adapters) {
       assert.deepEqual([report.accounts, report.entries], [3, 5]);
     });
 
-    test("is held by its ledger, also after more entries and new accounts", async (t) => {
+    test("A checkpoint is held by its ledger, also after more entries and new accounts", async (t) => {
       const service = await ledgerOn(await open(t));
       const { heads } = await checkpointOf(service);
       await exchange(service, 0);
@@ -74,7 +74,7 @@ for (const { name, open, database } of adapters) {
       assert.ok(isClean(report));
     });
 
-    test("shows a missing account, missing entries and another entry", async (t) => {
+    test("A checkpoint shows a missing account, missing entries and another entry", async (t) => {
       const store = await open(t);
       const service = await ledgerOn(store);
       const { heads } = await checkpointOf(service);
@@ -100,14 +100,14 @@ for (const { name, open, database } of adapters) {
       assert.deepEqual([report.findings, isClean(report)], [[], false]);
     });
 
-    test("from another ledger is reported as such, and not as lost accounts", async (t) => {
+    test("A checkpoint from another ledger is reported as such, and not as lost accounts", async (t) => {
       const { heads } = await checkpointOf(await ledgerOn(await open(t)));
       const report = await (await ledgerOn(await open(t))).audit({ against: chunked(heads) });
       assert.deepEqual(report.against, { accounts: 3, found: 0, lost: [] });
       assert.equal(isClean(report), false);
     });
 
-    test("has the same digest until an entry is added", async (t) => {
+    test("A checkpoint has the same digest until an entry is added", async (t) => {
       const service = await ledgerOn(await open(t));
       const { digest } = await service.audit();
       assert.equal((await checkpointOf(service)).report.digest, digest);
@@ -115,7 +115,7 @@ for (const { name, open, database } of adapters) {
       assert.notEqual((await service.audit()).digest, digest);
     });
 
-    test("is taken while orders go on", async (t) => {
+    test("A checkpoint is taken while orders go on", async (t) => {
       const service = await ledgerOn(await open(t));
       const orders = [0, 1, 2, 0, 1].map((index) => exchange(service, index));
       const { heads, report } = await checkpointOf(service);
@@ -123,14 +123,14 @@ for (const { name, open, database } of adapters) {
       assert.deepEqual([report.findings, await lostSince(service, heads)], [[], []]);
     });
 
-    test("waits for whoever takes it, and ends with what that throws", async (t) => {
+    test("A checkpoint waits for its receiver, and fails with the error that this throws", async (t) => {
       const service = await ledgerOn(await open(t));
       const full = new Error("the disk is full");
       await assert.rejects(service.audit({ onHeads: () => Promise.reject(full) }), full);
     });
 
     if (database !== undefined) {
-      test("shows an entry that was changed together with all hashes after it", async (t) => {
+      test("A checkpoint shows an entry that was changed together with all hashes after it", async (t) => {
         const shared = await database(t);
         const service = await ledgerOn(await shared.open());
         const { heads } = await checkpointOf(service);

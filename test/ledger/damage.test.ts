@@ -92,7 +92,7 @@ async function outcomes(filled: Filled): Promise<Map<string, string>> {
   }
 }
 
-/** Changes of the text of one entry, from which its database computes what it is found by. */
+/** Edits of one entry's text, from which its database computes the columns that it is looked up by. */
 const textEdits = (rows: readonly Readonly<Record<string, unknown>>[]): Edit[] =>
   rows
     .map(({ entry }) => String(entry))
@@ -165,7 +165,7 @@ const isUnseen = (change: string) => unseen.some(([pattern]) => pattern.test(cha
 for (const { name, database } of adapters) {
   if (database === undefined) continue;
   describe(`a damaged ledger over ${name}`, () => {
-    test("answers rightly or not at all, whichever column is changed, and has no second chain", async (t) => {
+    test("A damaged ledger answers rightly or not at all, whichever column is changed, and has no second chain", async (t) => {
       const ready = await filled(t, database);
       const { ledger } = ready;
       const right = await outcomes(ready);
@@ -205,7 +205,7 @@ for (const { name, database } of adapters) {
       assert.ok(failed > 100);
     });
 
-    test("lists every account beside a damaged one, which it shows as damaged, now and at a past time", async (t) => {
+    test("A damaged ledger lists every account beside a damaged one, which it shows as damaged, now and at a past time", async (t) => {
       const { ledger } = await filled(t, database);
       const list = async (at?: Date) => {
         const later = new Date(now.getTime() + 60_000);
@@ -238,7 +238,7 @@ for (const { name, database } of adapters) {
       assert.ok(damaged > damages.length, `${damaged} lists had a damaged account`);
     });
 
-    test("harms nobody else in a group commit or a bulk, whatever is damaged and asked for", async (t) => {
+    test("A damaged ledger harms nobody else in a group commit or a bulk, whatever is damaged and asked for", async (t) => {
       const ready = await filled(t, database);
       const { ledger } = ready;
       const seed = Number(process.env.FX_SEED ?? randomInt(2 ** 31));

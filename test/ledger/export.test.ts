@@ -70,7 +70,7 @@ const cuts = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 8 });
 
 for (const { name, open } of adapters) {
   describe(`an export over ${name}`, () => {
-    test("by days adds up to the whole and to the position in every format, whatever the partition", async (t) => {
+    test("An export by days adds up to the whole and to the position in every format, whatever the partition", async (t) => {
       const store = await open(t);
       const first = Date.parse("2026-05-29T10:00:00Z");
       let clock = first;
@@ -117,7 +117,7 @@ for (const { name, open } of adapters) {
     });
 
     for (const { format, missing, check, balances } of bookkeepers) {
-      test(`of every kind of entry in every currency is right for ${format}, with the balances of fx`, {
+      test(`An export of every kind of entry in every currency is right for ${format}, with the balances of fx`, {
         skip: missing,
       }, async (t) => {
         const store = await open(t);
@@ -131,7 +131,7 @@ for (const { name, open } of adapters) {
       });
     }
 
-    test("has every entry once, in the order in which they were made", async (t) => {
+    test("An export has every entry once, in the order in which they were made", async (t) => {
       const service = await seedEveryKind(await open(t), 2);
       const made = await Promise.all(
         seededAccounts(2).map(async (pesel) => everyPage((page) => service.statement(pesel, page))),
@@ -158,7 +158,7 @@ describe("an export", () => {
     service = await seedEveryKind(store);
   });
 
-  test("has every kind of entry and every currency in the seeded ledger", async () => {
+  test("An export has every kind of entry and every currency in the seeded ledger", async () => {
     const lines = (await exported(service, { format: "ndjson" })).trim().split("\n");
     const entries = lines.slice(0, -2).map((line) => JSON.parse(line));
     assert.deepEqual(new Set(entries.map(({ kind }) => kind)), new Set(entryKinds));
@@ -167,7 +167,7 @@ describe("an export", () => {
   });
 
   for (const format of bookFormats) {
-    test(`as ${format} tells nothing of a person unless it is full`, async () => {
+    test(`An export as ${format} tells nothing of a person unless it is full`, async () => {
       const isPersonal = new RegExp(
         [...seededPesels(), "Jan", "Kowalski", "Łęcka", "SUM", "cmd", "slip", "PLN-USD", "kasa"].join("|"),
       );
@@ -180,7 +180,7 @@ describe("an export", () => {
   }
 
   for (const format of exportFormats) {
-    test(`as ${format} is whole if it ends with its last line`, async () => {
+    test(`An export as ${format} is whole if it ends with its last line`, async () => {
       const text = await exported(service, { format });
       assert.ok(isWholeExport(text));
       const lines = text.split("\n");
@@ -195,7 +195,7 @@ describe("an export", () => {
     });
   }
 
-  test("tells customers apart by ids that another ledger gives to others", async () => {
+  test("An export tells customers apart by ids that another ledger gives to others", async () => {
     const ids = async (ledger: Store) => {
       const lines = (await exported(await seedEveryKind(ledger, 3), { format: "ndjson" })).split("\n");
       return new Set(lines.filter(Boolean).flatMap((line) => JSON.parse(line).customer ?? []));
@@ -209,7 +209,7 @@ describe("an export", () => {
     }
   });
 
-  test("does not have the customers in the order of their PESELs, which begin with their dates of birth", async () => {
+  test("An export does not have the customers in the order of their PESELs, which begin with their dates of birth", async () => {
     const ledger = openSqlite(":memory:");
     const own = new LedgerService(ledger, fixedRates());
     for (const index of [9, 0, 5]) await own.createAccount(opening({ index }));
@@ -223,7 +223,7 @@ describe("an export", () => {
     );
   });
 
-  test("has a note in JSON as it is, and in CSV so that no spreadsheet takes it for a formula", async () => {
+  test("An export has a note in JSON as it is, and in CSV so that no spreadsheet takes it for a formula", async () => {
     const json = await exported(service, { format: "ndjson", full: true });
     assert.ok(json.split("\n").some((line) => line !== "" && JSON.parse(line).note === wildNote));
     const [head, ...rows] = parse(await exported(service, { format: "csv", full: true })) as string[][];
@@ -245,7 +245,7 @@ describe("an export", () => {
     );
   });
 
-  test("by days has their entries, by the calendar of Warsaw, both days included", async () => {
+  test("An export by days has their entries, by the calendar of Warsaw, both days included", async () => {
     const request = { format: "ndjson", from: "2026-05-30", to: "2026-05-31" } as const;
     const lines = (await exported(service, request)).trim().split("\n");
     const times = lines.flatMap((line) => JSON.parse(line).time ?? []);
@@ -255,14 +255,14 @@ describe("an export", () => {
   });
 
   for (const { format, missing, check } of bookkeepers) {
-    test(`of days is right for ${format}`, { skip: missing }, async () => {
+    test(`An export of days is right for ${format}`, { skip: missing }, async () => {
       for (const days of [{ to: "2026-05-30" }, { from: "2026-05-31", to: "2026-06-01" }]) {
         assert.equal(check(await exported(service, { format, ...days })), "");
       }
     });
   }
 
-  test("as of a time has what was there then", async () => {
+  test("An export as of a time has what was there then", async () => {
     const { items } = await service.statement(adult(2), { limit: 100 });
     const at = items[10]?.time as Date;
     const lines = (await exported(service, { format: "ndjson", at })).trim().split("\n");
@@ -270,7 +270,7 @@ describe("an export", () => {
     assert.equal(ids.at(-1), items[10]?.id);
   });
 
-  test("as of a time of the last 10 seconds is refused, and so are days that end before they begin", async () => {
+  test("An export as of a time of the last 10 seconds is refused, and so are days that end before they begin", async () => {
     const own = new LedgerService(openSqlite(":memory:"), fixedRates(), () => now);
     const ask = (limits: object) => exported(own, { format: "csv", ...limits });
     await refuses(
@@ -282,12 +282,12 @@ describe("an export", () => {
     await refuses(ask({ from: "2026-06-02", to: "2026-06-01" }), "invalid-request", /from is after to/);
   });
 
-  test("has no entries where the ledger has none", async () => {
+  test("An export has no entries where the ledger has none", async () => {
     const own = new LedgerService(openSqlite(":memory:"), fixedRates());
     assert.equal(await exported(own, { format: "ndjson" }), '{"kind":"end","entries":0}\n');
   });
 
-  test("has what was there when it began, and orders go on meanwhile", async () => {
+  test("An export has what was there when it began, and orders go on meanwhile", async () => {
     const store = openSqlite(":memory:");
     const own = new LedgerService(store, await tradedRates(store));
     await own.createAccount(opening({ pln: "9000000" }));
@@ -301,7 +301,7 @@ describe("an export", () => {
     assert.match(text, /"entries":60[12]\}\n$/);
   });
 
-  test("fails, as a position does, where a rate table is missing or lacks the rate of an exchanged currency", async () => {
+  test("An export fails, as a position does, where a rate table is missing or lacks the rate of an exchanged currency", async () => {
     const whole = openSqlite(":memory:");
     const own = new LedgerService(whole, await tradedRates(whole));
     await own.createAccount(opening());

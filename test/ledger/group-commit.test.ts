@@ -71,7 +71,7 @@ async function bulk(service: LedgerService, ...lines: (readonly BulkLine[])[]) {
 }
 
 describe("a group commit", () => {
-  test("takes all orders that arrive together into one commit", async () => {
+  test("A group commit takes all orders that arrive together into one commit", async () => {
     const { service, commits } = await start(100);
     await Promise.all(
       Array.from({ length: 100 }, (_, index) => service.exchange(order("buy 1 USD for PLN", index))),
@@ -80,7 +80,7 @@ describe("a group commit", () => {
     assert.equal(service.commits.waiting, 0);
   });
 
-  test("takes what arrives during a commit into the next one, and answers nobody before it is durable", async () => {
+  test("A group commit takes what arrives during a commit into the next one, and answers nobody before it is durable", async () => {
     const { service, store, commits } = await start(3);
     const stalled = stalls(store);
     const settled: string[] = [];
@@ -104,7 +104,7 @@ describe("a group commit", () => {
     assert.equal(commits(), 2);
   });
 
-  test("puts single orders before the lines of a bulk", async () => {
+  test("A group commit puts single orders before the lines of a bulk", async () => {
     const { service } = await start(2);
     const lines = Array.from({ length: 300 }, () => line("buy 0.01 USD for PLN"));
     const done: string[] = [];
@@ -115,7 +115,7 @@ describe("a group commit", () => {
     assert.deepEqual(done, ["single", "bulk of 300"]);
   });
 
-  test("leaves room for a bulk beside a flood of single orders, and is full", async () => {
+  test("A group commit beside a flood of single orders is full, and has room for a bulk", async () => {
     const { service, commits } = await start(2);
     const done: string[] = [];
     const flood = Array.from({ length: 2005 }, () => service.exchange(order("buy 0.01 USD for PLN")));
@@ -127,7 +127,7 @@ describe("a group commit", () => {
     assert.equal(commits(), 10, "2305 orders in groups of 256 at most");
   });
 
-  test("lets the event loop take its turn between the commits of a bulk", async () => {
+  test("A group commit lets the event loop take its turn between the commits of a bulk", async () => {
     const { service } = await start();
     const many = Array.from({ length: 10 }, () => Array(256).fill(line("buy 0.01 USD for PLN")));
     let isDone = false;
@@ -140,7 +140,7 @@ describe("a group commit", () => {
     assert.ok(turns >= 10, `${turns} turns`);
   });
 
-  test("keeps the order of a bulk's lines within an account, and reads only a few chunks ahead", async () => {
+  test("A group commit keeps the order of a bulk's lines within an account, and reads only a few chunks ahead", async () => {
     const { service } = await start();
     let read = 0;
     async function* lines() {
@@ -162,7 +162,7 @@ describe("a group commit", () => {
     assert.ok(bought.length > 300);
   });
 
-  test("lets no refusal harm its neighbours", async () => {
+  test("A group commit lets no refusal harm its neighbours", async () => {
     const { service } = await start();
     const outcomes = await Promise.all(
       ["buy 1 USD for PLN", "buy 9999 USD for PLN", "buy 1 THB for PLN", "sell 1 USD for PLN"].map((words) =>
@@ -173,7 +173,7 @@ describe("a group commit", () => {
     assert.deepEqual((await service.audit()).findings, []);
   });
 
-  test("decides each order on the account as those before it leave it", async () => {
+  test("A group commit decides each order on the account as those before it leave it", async () => {
     const { service } = await start();
     const outcomes = await Promise.all(
       Array.from({ length: 5 }, () => outcome(service.exchange(order("sell 300 PLN for USD")))),
@@ -181,7 +181,7 @@ describe("a group commit", () => {
     assert.deepEqual(outcomes, ["settled", "settled", "settled", "insufficient-funds", "insufficient-funds"]);
   });
 
-  test("fails only the order that needs a damaged row, where its writes meet the damage", async () => {
+  test("A group commit fails only the order that needs a damaged row, where its writes meet the damage", async () => {
     const { service, store } = await start(9);
     const transact = store.transact.bind(store);
     store.transact = (lookups, decide) => {
@@ -200,7 +200,7 @@ describe("a group commit", () => {
     }
   });
 
-  test("fails all of its orders where its commit fails, and the next one goes through", async () => {
+  test("A group commit fails all of its orders where its commit fails, and the next one goes through", async () => {
     const { service, store, commits } = await start();
     store.fault = "fails";
     const failed = ["buy 1 USD for PLN", "buy 1 EUR for PLN"].map((words) =>
@@ -213,7 +213,7 @@ describe("a group commit", () => {
     assert.equal(commits(), 2, "a failed commit counts, too");
   });
 
-  test("past the bound of the queue is refused as overloaded, with a time to try again", async () => {
+  test("An order past the bound of the queue is refused as overloaded, with a time to try again", async () => {
     const { service } = await start();
     const outcomes = await Promise.allSettled(
       Array.from({ length: 16_385 }, () => service.exchange(order("buy 1 THB for PLN"))),
@@ -225,7 +225,7 @@ describe("a group commit", () => {
     assert.equal((outcomes.at(-2) as PromiseRejectedResult).reason.code, "unsupported-currency");
   });
 
-  test("refuses what waited too long behind a stalled commit, and has not begun it", async (t) => {
+  test("A group commit refuses what waited too long behind a stalled commit, and has not begun it", async (t) => {
     const { service, store, commits } = await start(2);
     const stalled = stalls(store);
     const first = service.exchange(order("buy 1 USD for PLN"));
@@ -245,14 +245,14 @@ describe("a group commit", () => {
     assert.equal(await outcome(service.exchange(order("buy 1 USD for PLN", 1))), "settled");
   });
 
-  test("is answered before the service closes", async () => {
+  test("A group commit is answered before the service closes", async () => {
     const { service } = await start();
     const settled = outcome(service.exchange(order("buy 1 USD for PLN")));
     await service.close();
     assert.equal(await settled, "settled");
   });
 
-  test("in which a bug shows fails only the order that met it", async () => {
+  test("A group commit in which a bug shows fails only the order that met it", async () => {
     const { service, store } = await start(2);
     const transact = store.transact.bind(store);
     store.transact = (lookups, decide) =>
@@ -283,7 +283,7 @@ test("The position of an empty ledger is 0 in PLN", async () => {
 });
 
 describe("the table in force and its history", () => {
-  test("know nothing of tables that come after it", async () => {
+  test("The table in force and its history know nothing of later tables", async () => {
     const { service, store } = await start();
     await store.saveTables([
       tableOf("107/C/NBP/2026", "2026-06-05"),

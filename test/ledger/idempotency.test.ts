@@ -19,7 +19,7 @@ for (const adapter of adapters) {
     }
     const order = { ...terms("buy 10 USD for PLN"), pesel: adult(), key: "order-1" };
 
-    test("answers what it answered first, whatever happened since, also when the money is gone", async (t) => {
+    test("An idempotency key answers what it answered first, whatever happened since, also when the money is gone", async (t) => {
       const { service, rates } = await start(t);
       const first = await service.exchange(order);
       await service.exchange({ ...terms("sell 5 USD for EUR"), pesel: adult() });
@@ -30,7 +30,7 @@ for (const adapter of adapters) {
       assert.deepEqual((await service.exchange(order)).account, first.account);
     });
 
-    test("disturbs no order in the same group when it is sent again", async (t) => {
+    test("An idempotency key disturbs no order in the same group when it is sent again", async (t) => {
       const { service } = await start(t);
       const first = await service.exchange(order);
       const answers = await Promise.all([
@@ -53,7 +53,7 @@ for (const adapter of adapters) {
       assert.ok(answers.every(({ replayed }) => !replayed));
     });
 
-    test("is refused for an order of another amount, side or currency, and takes 10 and 10.00 for the same", async (t) => {
+    test("An idempotency key is refused for an order of another amount, side or currency, and takes 10 and 10.00 for the same", async (t) => {
       const { service } = await start(t);
       await service.exchange(order);
       for (const words of ["buy 11 USD for PLN", "sell 10 PLN for USD", "buy 10 EUR for PLN"]) {
@@ -64,7 +64,7 @@ for (const adapter of adapters) {
       assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 2);
     });
 
-    test("makes the same opening, sent again, one account", async (t) => {
+    test("An idempotency key makes the same opening, sent again, one account", async (t) => {
       const { service } = await start(t);
       const keyed = opening({ index: 2, key: "open-1" });
       const { receiptId, replayed } = await service.createAccount(keyed);
@@ -75,7 +75,7 @@ for (const adapter of adapters) {
       await refuses(service.createAccount({ ...keyed, name: "Ewa" }), "idempotency-key-reused");
     });
 
-    test("is refused to another token in one group, and disturbs no other order there", async (t) => {
+    test("An idempotency key is refused to another token in one group, and disturbs no other order there", async (t) => {
       const { service } = await start(t);
       const outcomes = () =>
         Promise.all(
@@ -101,7 +101,7 @@ for (const adapter of adapters) {
       );
     });
 
-    test("makes an opening one, however the marks of a name are written", async (t) => {
+    test("An idempotency key makes an opening one, however the marks of a name are written", async (t) => {
       const { service } = await start(t);
       const asked = (name: string) => service.createAccount(opening({ index: 2, key: "open-1", name }));
       await asked("Zo\u0301sia");
@@ -109,7 +109,7 @@ for (const adapter of adapters) {
       assert.equal((await service.account(adult(2))).name, "Z\u00f3sia");
     });
 
-    test("is refused for an order where an opening used it", async (t) => {
+    test("An idempotency key is refused for an order where an opening used it", async (t) => {
       const { service } = await start(t);
       await service.createAccount(opening({ index: 2, key: "order-1" }));
       await refuses(service.exchange({ ...order, pesel: adult(2) }), "idempotency-key-reused");

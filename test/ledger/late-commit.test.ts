@@ -17,7 +17,7 @@ function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** A service whose process stands still for so long after an entry has got its time, once that is set. */
+/** A service whose process stands still, for a time that a test sets, after an entry has got its time. */
 function standing(store: Store): { service: LedgerService; pause: { ms: number } } {
   const pause = { ms: 0 };
   const now = () => {
@@ -49,7 +49,7 @@ for (const { name, database } of adapters) {
       return { service, pause, before: (await plnOf(service)) as bigint };
     };
 
-    test("for longer than an entry may be late does not answer the order as done", async (t) => {
+    test("A process that stands still for longer than an entry may be late does not answer the order as done", async (t) => {
       const { service, pause, before } = await opened(t);
       pause.ms = limitMs + 300;
       await assert.rejects(service.change(deposit()), { code: "storage-unavailable" });
@@ -58,7 +58,7 @@ for (const { name, database } of adapters) {
       assert.equal((await service.audit()).findingsTotal, 0);
     });
 
-    test("for less than that answers it", async (t) => {
+    test("A process that stands still for less than an entry may be late answers the order", async (t) => {
       const { service, pause, before } = await opened(t);
       pause.ms = limitMs / 4;
       await service.change(deposit());
@@ -68,7 +68,7 @@ for (const { name, database } of adapters) {
 }
 
 describe("an order that SQLite", () => {
-  test("would commit too late is rolled back, with all of its group", async () => {
+  test("An order that SQLite would commit too late is rolled back, with all of its group", async () => {
     const { service, pause } = standing(openSqlite(":memory:", { commitsWithinMs: limitMs }));
     await service.createAccount(opening());
     const before = await plnOf(service);
@@ -79,7 +79,7 @@ describe("an order that SQLite", () => {
     assert.equal(await plnOf(service), before);
   });
 
-  test("has committed too late is not answered as done, and is there once when it is sent again", async () => {
+  test("An order that SQLite has committed too late is not answered as done, and is there once when it is sent again", async () => {
     const opened = openDatabase(":memory:", {});
     let pauseMs = 0;
     const database = new Proxy(opened.database, {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { mapInOrder } from "../../src/ledger/map-in-order.ts";
 
-/** Numbers from 1, and what became of them: `done(n)` lets the mapping of n end. */
+/** Numbers from 1, and the results of their mapping: `done(n)` lets that of n end. */
 function slowMap() {
   const begun: number[] = [];
   const ends = new Map<number, () => void>();

@@ -10,7 +10,7 @@ import { adult } from "../support/fixture.ts";
 const pesel = adult(0);
 const pause = async () => {};
 
-/** A store with an account of one entry, as it would be if these were its newest sequence and its entries. */
+/** A store in which the account of one entry seems to have this newest sequence and these entries. */
 async function storeWith(change: Partial<Pick<Store, "account" | "statement">>, sequence = 1) {
   const store = openSqlite(":memory:");
   const first = nextEntry(emptyAccount(pesel), "renaming");

@@ -127,7 +127,7 @@ for (const adapter of adapters) {
       ],
     ];
     for (const [code, ask, change] of finals) {
-      test(`as ${code} is the answer for good, whatever changes`, async (t) => {
+      test(`A refusal as ${code} is the answer for good, whatever changes`, async (t) => {
         const ledger = await start(t);
         await ledger.service.createAccount(opening({ index: 1, pln: "9999999999999.99" }));
         const first = await refuses(ask(ledger), code);
@@ -140,7 +140,7 @@ for (const adapter of adapters) {
       });
     }
 
-    test("is asked again under a new key, and then carried out", async (t) => {
+    test("A refused order is asked again under a new key, and then carried out", async (t) => {
       for (const [code, ask, change] of finals.slice(0, 5)) {
         const ledger = await start(t);
         await ledger.service.createAccount(opening({ index: 1, pln: "9999999999999.99" }));
@@ -152,7 +152,7 @@ for (const adapter of adapters) {
       }
     });
 
-    test("under its key is no answer to another body", async (t) => {
+    test("A refusal under its key is no answer to another body", async (t) => {
       const { service, order } = await start(t);
       await refuses(order("sell 10 USD for PLN", "k"), "insufficient-funds");
       for (const words of ["sell 11 USD for PLN", "buy 10 USD for PLN", "sell 10 EUR for PLN"]) {
@@ -162,14 +162,14 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("sell 10.00 usd for pln", "k")), "insufficient-funds before");
     });
 
-    test("belongs to the account: another account may use the key", async (t) => {
+    test("A refusal belongs to the account: another account may use the key", async (t) => {
       const { service, order } = await start(t);
       await service.createAccount(opening({ index: 1 }));
       await refuses(order("sell 2000 PLN for USD", "k"), "insufficient-funds");
       assert.equal(await outcome(order("buy 1 USD for PLN", "k", 1)), "settled");
     });
 
-    test("is not kept where nothing was decided, or the order is wrong in itself", async (t) => {
+    test("A refusal is not kept where nothing was decided, or the order is wrong in itself", async (t) => {
       const { service, order, rates } = await start(t);
       await rates.use(undefined);
       await refuses(order("buy 1 USD for PLN", "k"), "rates-unavailable");
@@ -180,14 +180,14 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("buy 1 USD for PLN", "k")), "settled");
     });
 
-    test("without a key is not kept", async (t) => {
+    test("A refusal without a key is not kept", async (t) => {
       const { order } = await start(t);
       await refuses(order("sell 1 USD for PLN"), "insufficient-funds");
       await order("buy 1 USD for PLN");
       assert.equal(await outcome(order("sell 1 USD for PLN")), "settled");
     });
 
-    test("in a batch leaves its neighbours alone, and is the answer to its key there too", async (t) => {
+    test("A refusal in a batch leaves its neighbours alone, and is the answer to its key there too", async (t) => {
       const { service, order } = await start(t);
       const words = ["buy 1 USD for PLN", "sell 5 USD for PLN", "buy 9 USD for PLN", "sell 5 USD for PLN"];
       const keys = ["a", "b", "c", "b"];
@@ -203,7 +203,7 @@ for (const adapter of adapters) {
       assert.deepEqual((await service.audit()).findings, []);
     });
 
-    test("is not kept under a key whose order was carried out", async (t) => {
+    test("A refusal is not kept under a key whose order was carried out", async (t) => {
       const { service, order } = await start(t);
       await order("sell 1000 PLN for USD", "k");
       assert.equal(await outcome(order("sell 1000 PLN for USD", "k")), "settled before");
@@ -213,7 +213,7 @@ for (const adapter of adapters) {
       assert.equal((await service.audit()).entries, 2);
     });
 
-    test("is kept for 30 days", async (t) => {
+    test("A refusal is kept for 30 days", async (t) => {
       const { order, clock } = await start(t);
       await refuses(order("sell 1 USD for PLN", "a"), "insufficient-funds");
       await refuses(order("sell 2 USD for PLN", "b"), "insufficient-funds");
@@ -230,7 +230,7 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("sell 2 USD for PLN", "b")), "insufficient-funds before");
     });
 
-    test("is kept until there are too many newer ones", async (t) => {
+    test("A refusal is kept until there are too many newer ones", async (t) => {
       const { order } = await start(t, { most: 2 });
       for (const key of ["a", "b", "c"])
         await refuses(order("sell 1 USD for PLN", key), "insufficient-funds");
@@ -240,7 +240,7 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled");
     });
 
-    test("is the newest when it is given again after 30 days", async (t) => {
+    test("A refusal is the newest when it is given again after 30 days", async (t) => {
       const { order, clock } = await start(t, { most: 2 });
       await refuses(order("sell 1 USD for PLN", "a"), "insufficient-funds");
       clock.now = new Date(now.getTime() + 31 * dayMs);
@@ -249,7 +249,7 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "insufficient-funds before");
     });
 
-    test("leaves its key to another token once it is not kept any more", async (t) => {
+    test("A refusal leaves its key to another token once it is not kept any more", async (t) => {
       const { order, clock } = await start(t);
       const sell = (by: string) => order("sell 1 USD for PLN", "k", 0, by);
       await refuses(sell("anna"), "insufficient-funds");
@@ -263,7 +263,7 @@ for (const adapter of adapters) {
     if (adapter.database !== undefined) {
       const { database } = adapter;
 
-      test("is the answer of another process, too, and after a restart, and is kept from other tokens", async (t) => {
+      test("A refusal is the answer of another process, too, and after a restart, and is kept from other tokens", async (t) => {
         const { open } = await database(t);
         const first = await start(t, { store: await open() });
         await first.service.createAccount(opening());
@@ -279,7 +279,7 @@ for (const adapter of adapters) {
         assert.equal(await outcome(sell(again, "anna")), "insufficient-funds before");
       });
 
-      test("is one answer for two processes that are asked at once, while the account changes", async (t) => {
+      test("A refusal is one answer for two processes that are asked at once, while the account changes", async (t) => {
         const { open } = await database(t);
         const [one, other] = [
           await start(t, { store: await open() }),
@@ -302,7 +302,7 @@ for (const adapter of adapters) {
         assert.ok([...seen].every((answer) => ["settled", "insufficient-funds"].includes(answer)));
       });
 
-      test("for an unknown account is one answer of two processes that are asked at once", async (t) => {
+      test("A refusal for an unknown account is one answer of two processes that are asked at once", async (t) => {
         const { open, run } = await database(t);
         const [one, other] = [
           await start(t, { store: await open() }),
@@ -318,7 +318,7 @@ for (const adapter of adapters) {
         assert.equal(await outcome(one.order("buy 2 USD for PLN", "k", 5)), "idempotency-key-reused");
       });
 
-      test("is kept without the body, and goes when its time has come", async (t) => {
+      test("A refusal is kept without the body, and goes when its time has come", async (t) => {
         const { open, run } = await database(t);
         const { service, order, clock } = await start(t, { store: await open() });
         await service.createAccount(opening());

@@ -43,7 +43,7 @@ export function storeContract(adapter: Adapter): void {
   const opened = (t: TestContext) => openTwice(adapter, t);
 
   describe(`a transaction on ${adapter.name}`, () => {
-    test("writes what was decided, and answers what was decided with it", async (t) => {
+    test("A transaction writes what was decided, and answers what was decided with it", async (t) => {
       const store = await adapter.open(t);
       const decisions: Decision<StoredAccount>[] = [];
       const answer = await store.transact([touch(adult())], () => {
@@ -62,7 +62,7 @@ export function storeContract(adapter: Adapter): void {
       );
     });
 
-    test("sees what was committed before it", async (t) => {
+    test("A transaction sees what was committed before it", async (t) => {
       const store = await adapter.open(t);
       await create(store, adult());
       const seen = await store.transact([touch(adult()), touch(adult(1))], (view) => ({
@@ -72,7 +72,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(seen, [1, undefined]);
     });
 
-    test("appends several entries of several accounts, new ones among them", async (t) => {
+    test("A transaction appends several entries of several accounts, new ones among them", async (t) => {
       const store = await adapter.open(t);
       await create(store, adult(2));
       await store.transact(
@@ -99,7 +99,7 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await store.journal({ limit: 10 })).length, 5);
     });
 
-    test("writes nothing if its decision throws, and the next one goes through", async (t) => {
+    test("A transaction writes nothing if its decision throws, and the next one goes through", async (t) => {
       const store = await adapter.open(t);
       await create(store, adult());
       const failing = store.transact([touch(adult())], () => {
@@ -109,7 +109,7 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await sellGrosz(store, adult())).sequence, 2);
     });
 
-    test("writes nothing if one of its writes fails, and the next one goes through", async (t) => {
+    test("A transaction writes nothing if one of its writes fails, and the next one goes through", async (t) => {
       const store = await adapter.open(t);
       await create(store, adult());
       const failing = store.transact([touch(adult())], (view) => {
@@ -122,7 +122,7 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await sellGrosz(store, adult())).sequence, 2);
     });
 
-    test("finds an entry by its key, in its own account alone", async (t) => {
+    test("A transaction finds an entry by its key, in its own account alone", async (t) => {
       const store = await adapter.open(t);
       const keys = ['ke"y\\,{}', "null", "~"];
       for (const [index, key] of keys.entries()) await create(store, adult(index), { key });
@@ -138,7 +138,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(elsewhere, [undefined, undefined]);
     });
 
-    test("keeps the largest balance and amount, and an empty account, to the grosz", async (t) => {
+    test("A transaction keeps the largest balance and amount, and an empty account, to the grosz", async (t) => {
       const store = await adapter.open(t);
       const entry = await create(store, adult(), { minor: balanceLimit });
       await create(store, adult(1), { minor: 0n });
@@ -147,7 +147,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual((await store.account(adult(1)))?.balances, [money(0n)]);
     });
 
-    test("keeps names of any script, quotes, commas and braces as they are", async (t) => {
+    test("A transaction keeps names of any script, quotes, commas and braces as they are", async (t) => {
       const store = await adapter.open(t);
       const names = [
         "Zażółć gęślą",
@@ -170,7 +170,7 @@ export function storeContract(adapter: Adapter): void {
       );
     });
 
-    test("keeps a PESEL that starts with zeros", async (t) => {
+    test("A transaction keeps a PESEL that starts with zeros", async (t) => {
       const store = await adapter.open(t);
       const pesel = "00010112340" as Pesel;
       await create(store, pesel);
@@ -183,7 +183,7 @@ export function storeContract(adapter: Adapter): void {
   if (adapter.database !== undefined) {
     const { database } = adapter;
     describe(`two stores on one database, ${adapter.name}`, () => {
-      test("take turns at one account: no entry is lost, none doubled", async (t) => {
+      test("Two stores on one database take turns at one account: no entry is lost, none doubled", async (t) => {
         const { open } = await database(t);
         const stores = [await open(), await open()];
         await create(stores[0] as Store, adult());
@@ -198,7 +198,7 @@ export function storeContract(adapter: Adapter): void {
         assert.deepEqual((await (stores[1] as Store).account(adult()))?.balances[0], money(99_960n));
       });
 
-      test("read the journal up to a position, while both write: of each account its first entries", async (t) => {
+      test("Two stores on one database read the journal up to a position, while both write: of each account its first entries", async (t) => {
         const { open } = await database(t);
         const stores = [await open(), await open()];
         const pesels = [0, 1, 2, 3].map(adult);
@@ -223,7 +223,7 @@ export function storeContract(adapter: Adapter): void {
         await written;
       });
 
-      test("see each other's openings: of all that open one PESEL at once, one does", async (t) => {
+      test("Two stores on one database see each other's openings: of all that open one PESEL at once, one does", async (t) => {
         const { open } = await database(t);
         const stores = await Promise.all([open(), open()]);
         const opened = await Promise.all(
@@ -247,7 +247,7 @@ export function storeContract(adapter: Adapter): void {
         assert.equal((await stores[0].statement(adult(), { limit: 10 })).length, 1);
       });
 
-      test("follow each other: what one wrote before it was closed is there for the next", async (t) => {
+      test("Two stores on one database follow each other: what one wrote before it was closed is there for the next", async (t) => {
         const { open } = await database(t);
         const store = await open();
         await create(store, adult());
@@ -471,14 +471,14 @@ export function storeContract(adapter: Adapter): void {
       });
     }
 
-    test("take no sign for any letter", async (t) => {
+    test("Accounts by name are found by letters only: no sign stands for any letter", async (t) => {
       const store = await filled(t);
       for (const word of ["%", "_an", "j*", "[j]an"]) {
         assert.deepEqual(await store.accounts({ limit: 10, name: [word] }), []);
       }
     });
 
-    test("come in pages, each once, although two of its words begin so", async (t) => {
+    test("Accounts by name come in pages, each once, even if two of its words match", async (t) => {
       const store = await adapter.open(t);
       const pesels = [0, 1, 2, 3, 4].map(adult).sort();
       for (const pesel of pesels) {
@@ -492,7 +492,7 @@ export function storeContract(adapter: Adapter): void {
       );
     });
 
-    test("are found by the name that they have now", async (t) => {
+    test("Accounts by name are found by the name that they have now", async (t) => {
       const store = await filled(t);
       await store.transact([touch(adult())], (view) => {
         const account = view.account(adult()) as StoredAccount;
@@ -503,14 +503,14 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await find(store, "kowalski"), []);
     });
 
-    test("are not found by the name of an opening that failed", async (t) => {
+    test("Accounts by name are not found by the name of an opening that failed", async (t) => {
       const store = await filled(t);
       const holder = { name: "Ewa", surname: "Lis" };
       await assert.rejects(create(store, adult(7), { holder, sequence: 0 }), { code: "storage-unavailable" });
       assert.deepEqual(await find(store, "lis"), []);
     });
 
-    test("have the words and refusals of one person beside their entries, oldest first", async (t) => {
+    test("The refusals of one person are read oldest first, with the words of the names", async (t) => {
       const store = await filled(t);
       const [account] = await store.accounts({ limit: 1, name: ["nowak"] });
       const { pesel } = account ?? assert.fail();
@@ -532,7 +532,7 @@ export function storeContract(adapter: Adapter): void {
       });
     });
 
-    test("give the words that they are found by", async (t) => {
+    test("The row of an account has the words that it is found by", async (t) => {
       const store = await filled(t);
       const [account] = await store.accounts({ limit: 1, name: ["nowak"] });
       const rows = await store.rows("account", { limit: 10 });
@@ -570,7 +570,7 @@ export function storeContract(adapter: Adapter): void {
       return (await store.entriesBetween(ids, limit)).map(({ entry }) => entry.id).sort();
     };
 
-    test("are found from 8 characters on, and no others", async (t) => {
+    test("Entries by the beginning of an id are found from 8 characters on, and no others", async (t) => {
       const { store, ids } = await spread(t);
       for (const length of [8, 9, 10, 12, 13, 14, 15, 20, 23, 24, 30, 35, 36]) {
         for (const id of ids) {
@@ -580,12 +580,12 @@ export function storeContract(adapter: Adapter): void {
       }
     });
 
-    test("are none before the first, between two and after the last", async (t) => {
+    test("Entries by the beginning of an id are none before the first, between two and after the last", async (t) => {
       const { store } = await spread(t);
       for (const ms of [-1, 2, 4, 6, 69_999, 70_002]) assert.deepEqual(await found(store, timeText(ms)), []);
     });
 
-    test("stand in the journal between two places", async (t) => {
+    test("Entries by the beginning of an id stand in the journal between two places", async (t) => {
       const { store, ids } = await spread(t);
       const places = (await store.journal({ limit: 100 })).map(({ position }) => position);
       const between = (first: number, last: number) =>
@@ -595,7 +595,7 @@ export function storeContract(adapter: Adapter): void {
       assert.equal(await between(6, 2), undefined);
     });
 
-    test("are as many as asked for", async (t) => {
+    test("Entries by the beginning of an id are as many as asked for", async (t) => {
       const { store, ids } = await spread(t);
       assert.equal((await found(store, ids[0]?.slice(0, 8) ?? "", 2)).length, 2);
     });
@@ -639,7 +639,7 @@ export function storeContract(adapter: Adapter): void {
     const next = tableOf("109/C/NBP/2026", "2026-06-09");
     const first = acceptance(0);
 
-    test("are kept by their id, once, as they were first saved", async (t) => {
+    test("Rate tables are kept by their id, once, as they were first saved", async (t) => {
       const store = await adapter.open(t);
       await store.saveTables([table]);
       await store.saveTables([{ ...table, rates: new Map() }, next]);
@@ -647,20 +647,20 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.tables(all), [table, next]);
     });
 
-    test("under one number are as many as they say different things", async (t) => {
+    test("Rate tables under one number are several if their contents differ", async (t) => {
       const store = await adapter.open(t);
       const corrected = tableOf(next.number, next.effectiveDate, { USD: [3.6, 3.7] });
       await store.saveTables([next, corrected]);
       assert.deepEqual([await store.table(next.id), await store.table(corrected.id)], [next, corrected]);
     });
 
-    test("are kept once, whoever saves them at the same time", async (t) => {
+    test("Rate tables are kept once, whoever saves them at the same time", async (t) => {
       const stores = await opened(t);
       await Promise.all(stores.map((store) => store.saveTables([table])));
       assert.deepEqual(await stores[0]?.tables(all), [table]);
     });
 
-    test("come oldest first, of one source, since a date, and of one number the one last in force last", async (t) => {
+    test("Rate tables come oldest first, of one source, since a date, and of one number the one last in force last", async (t) => {
       const store = await adapter.open(t);
       const tables = ["10", "08", "09"].map((day) => tableOf(`${day}/C/NBP/2026`, `2026-06-${day}`));
       const corrected = tableOf("09/C/NBP/2026", "2026-06-09", { USD: [3.6, 3.7] });
@@ -679,7 +679,7 @@ export function storeContract(adapter: Adapter): void {
       assert.equal((await store.tables(all))[2]?.id, tables[2]?.id);
     });
 
-    test("come into force one after the other", async (t) => {
+    test("Rate tables come into force one after the other", async (t) => {
       const store = await adapter.open(t);
       assert.equal(await store.acceptTable(table, first), true);
       assert.deepEqual(await store.inForce(), { epoch: 1, table });
@@ -692,7 +692,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.acceptedTables(), accepted);
     });
 
-    test("come into force only after the one that they were judged against", async (t) => {
+    test("Rate tables come into force only after the one that they were judged against", async (t) => {
       const store = await adapter.open(t);
       await store.acceptTable(table, first);
       assert.equal(await store.acceptTable(next, first), false);
@@ -700,14 +700,14 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.inForce(), { epoch: 1, table });
     });
 
-    test("come into force once, whoever puts them there at the same time", async (t) => {
+    test("Rate tables come into force once, whoever puts them there at the same time", async (t) => {
       const stores = await opened(t);
       const answers = await Promise.all(stores.map((store) => store.acceptTable(table, first)));
       assert.deepEqual(answers.toSorted(), [false, true]);
       assert.equal((await stores[0]?.acceptedTables())?.length, 1);
     });
 
-    test("in force are what a transaction of any process reads", async (t) => {
+    test("The rate table in force is read by a transaction of any process", async (t) => {
       const [one, other] = await opened(t);
       const seen = () => other?.transact([], ({ inForce }) => ({ writes: nothing, answer: inForce() }));
       assert.equal(await seen(), undefined);
@@ -718,7 +718,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await other?.inForce(), { epoch: 2, table: next });
     });
 
-    test("are not in force when the transaction that puts them there fails", async (t) => {
+    test("A rate table is not in force when the transaction that puts it there fails", async (t) => {
       const store = await adapter.open(t);
       await create(store, adult());
       const accepted = { table, at: now, overriddenBy: undefined };

@@ -29,7 +29,7 @@ import { publishedOf } from "../support/rates.ts";
 
 const usd = parseCurrencyCode("USD");
 const rules = { maxAgeDays: 7, acceptTable: undefined };
-/** With these a test ends before a fetch that hangs does. */
+/** Limits so long that a test ends before a fetch that hangs does. */
 const patient = { responseTimeoutMs: 3_600_000, requestTimeoutMs: 3_600_000 };
 /** Only `refresh` asks the source again. */
 const rarely = { refreshMs: 60 * minute, retryMs: 60 * minute };

@@ -173,7 +173,7 @@ class Game {
   }
 }
 
-/** The rules once more, by other means: the newest first, until none takes the place of the last. */
+/** The rules, implemented a second time in another way: the newest first, until none takes the place of the last. */
 function newestAllowed(past: readonly RateTable[], effective: readonly RateTable[]): RateTable | undefined {
   const order = (a: RateTable, b: RateTable) =>
     a.effectiveDate.localeCompare(b.effectiveDate) || a.number.localeCompare(b.number);

@@ -536,7 +536,7 @@ class Game {
 
 type Sums = Readonly<Record<string, bigint>>;
 
-/** What these entries leave, by currency. */
+/** The balances that these entries leave, by currency. */
 function heldAfter(entries: readonly ModelEntry[]): Sums {
   const sums: Record<string, bigint> = {};
   for (const entry of entries) {

@@ -5,7 +5,7 @@ import { adapters } from "../support/adapters.ts";
 const accesses = ["read", "write", "create"] as const;
 const journalKey = (rest: string) => `drop index journal_key; create ${rest}`;
 
-/** Statements that change a schema. Each has a semicolon and a space between it and the next one. */
+/** Statements that change a schema, separated by a semicolon and a space. */
 const changes = [
   "drop index journal_id",
   "drop index journal_account",

@@ -26,7 +26,7 @@ async function start(t: TestContext, lockWaitMs: number) {
   return { url, store, exchange, lock: () => lock(t, path) };
 }
 
-/** Resolves when the lock is held; what it gives lets it go. */
+/** Resolves when the lock is held, to a function that releases it. */
 async function lock(t: TestContext, path: string): Promise<() => Promise<void>> {
   const program = `
     const { DatabaseSync } = require("@photostructure/sqlite");

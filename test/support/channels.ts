@@ -27,7 +27,7 @@ export type Asked = { readonly pesel: string; readonly key?: string } & (
 type Side = { readonly toBuy: string } | { readonly toSell: string };
 
 export interface Answer {
-  /** What is the same over every channel: the refusal, or the receipt and the account after it. */
+  /** The part that is the same over every channel: the refusal, or the receipt and the account after it. */
   readonly told:
     | { readonly code: string; readonly detail: string }
     | {
@@ -37,7 +37,7 @@ export interface Answer {
         readonly state?: string | undefined;
       };
   readonly replayed: boolean;
-  /** The whole answer, without what is of one request. */
+  /** The whole answer, without values that differ for each request. */
   readonly whole: string;
 }
 
@@ -47,7 +47,7 @@ export function codeOf({ told }: Answer): string | undefined {
   return "code" in told ? told.code : undefined;
 }
 
-/** Whether a bulk and a file carry it. */
+/** Whether bulks and files take a request of this kind. */
 export function isLine({ kind }: Asked): boolean {
   return ["opening", "exchange", "deposit", "withdrawal"].includes(kind);
 }
@@ -140,7 +140,7 @@ export function overHttp(url: string): Channel {
   };
 }
 
-/** As the only line of a bulk; what is no line goes over HTTP. */
+/** Sends a request as the only line of a bulk, or by itself if a bulk does not take it. */
 export function overBulk(url: string): Channel {
   return async (asked) => {
     if (!isLine(asked)) return overHttp(url)(asked);
@@ -236,7 +236,7 @@ export function byCommand(target: string): Channel {
   };
 }
 
-/** As the only line of a file that `fx batch` carries out; what is no line is a command of its own. */
+/** Sends a request as the only line of a file for `fx batch`, or by its own command if a batch does not take it. */
 export function byFile(target: string, format: "csv" | "ndjson", folder: string): Channel {
   const file = join(folder, `orders.${format}`);
   return async (asked) => {

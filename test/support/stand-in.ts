@@ -105,7 +105,7 @@ export function problemAnswer(status: number, code: string, headers = ""): strin
   return rawAnswer(status, body, `Content-Type: application/problem+json${headers && `\r\n${headers}`}`);
 }
 
-/** An id of a receipt that was made so many seconds ago. */
+/** The id of a receipt made this many seconds ago. */
 export function receiptFrom(secondsAgo: number): string {
   const time = (Date.now() - 1000 * secondsAgo).toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;

@@ -7,7 +7,7 @@ export interface Link {
   readonly server: Socket;
 }
 
-/** What is done with bytes instead of passing them on. */
+/** The fate of bytes that are not passed on. */
 export interface Passing {
   readonly toServer?: (bytes: Buffer) => void;
   readonly toClient?: (bytes: Buffer) => void;

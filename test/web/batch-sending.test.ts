@@ -19,7 +19,7 @@ const answerTo = (line: number, receipt = "r") =>
 
 type Asked = ConstructorParameters<typeof BatchSender>[0];
 
-/** A server, of which the nth answer is the nth given. */
+/** A server that gives these answers in turn. */
 function serverOf(...answers: readonly (() => AsyncGenerator<string[]>)[]) {
   let nth = 0;
   return {

@@ -13,7 +13,7 @@ const broken = {
   "of an unknown shape": "{}",
 };
 
-/** The parts that read for themselves, what they read, and a sign that they stand. */
+/** The parts of the page with reads of their own, what they read, and a sign that they still work. */
 const readers = [
   { part: "the statement", path: /\/history\?limit=100/, place: ".statement, .account > .card" },
   { part: "the rates' history", path: /\/api\/rates\/USD\/history/, place: "aside" },

@@ -87,7 +87,7 @@ function serverOf(scheduler: fc.Scheduler, fateOf: () => Fate) {
 }
 
 const few = (deed: string, count: number) => Array.from({ length: count }, () => deed);
-/** Lets what has been answered be told. */
+/** Waits until pending promises have resolved. */
 const told = () => new Promise((resolve) => setImmediate(resolve));
 const customers = ["1", "2"] as const;
 const wishes: readonly Wish[] = [

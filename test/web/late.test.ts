@@ -27,7 +27,7 @@ import {
 const anna = { pesel: "80010112340", name: "Anna Nowak" };
 const jan = { pesel: "75061598768", name: "Jan Kowalski" };
 
-/** As a browser's translation does: every text goes into elements that take its place. */
+/** Does what a browser's translation does: replaces every text with elements that hold it. */
 const translate = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const texts = [];

@@ -8,7 +8,7 @@ import { Reads } from "../../src/web/reads.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
 import { until } from "../support/until.ts";
 
-/** Lets what has been answered be told. */
+/** Waits until pending promises have resolved. */
 const told = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("what the page reads", () => {

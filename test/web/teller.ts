@@ -106,7 +106,7 @@ export async function balancesOn(page: Page): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(pairs));
 }
 
-/** Waits until the page shows these balances, perhaps among others. */
+/** Waits until the page shows these balances, with or without others. */
 export async function balancesAre(page: Page, expected: Readonly<Record<string, string>>): Promise<void> {
   await eventually(
     () => balancesOn(page),

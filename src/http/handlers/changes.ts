@@ -15,7 +15,7 @@ import { parameterOf } from "../reads.ts";
 /** Characters of a UUID. */
 const wholeId = 36;
 
-/** What a change has beside its body. */
+/** The parts of a change besides its body. */
 interface Asked {
   readonly key: string | undefined;
   readonly by: string | undefined;

@@ -112,7 +112,7 @@ describe("tables", () => {
 });
 
 describe("text takes the columns that a terminal gives it", () => {
-  // Beside each, how many. cli-table3 counts the last ones as wider.
+  // Each text with its width. cli-table3 counts the last ones as wider.
   const aligned = [
     ["Jan", 3],
     ["Żaneta", 6],
@@ -254,7 +254,7 @@ describe("colour", () => {
   ];
   for (const { terminal, env, noColor = false, expected } of rows) {
     const flag = noColor ? " --no-color" : "";
-    test(`${terminal ? "terminal" : "pipe"} ${JSON.stringify(env)}${flag}: ${expected ? "yes" : "no"}`, () => {
+    test(`${expected ? "Colour" : "No colour"} in a ${terminal ? "terminal" : "pipe"}, ${JSON.stringify(env)}${flag}`, () => {
       assert.equal(hasColor(terminal, env, noColor), expected);
     });
   }

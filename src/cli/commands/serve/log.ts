@@ -10,8 +10,8 @@ const closeMs = 1000;
 
 export interface Log {
   readonly stream: ReturnType<typeof pino.destination>;
-  /** Calls `told` with the number of lines that were dropped, when there is room again. */
-  onDropped(told: (lines: number) => void): void;
+  /** Calls `report` with the number of lines that were dropped, when there is room again. */
+  onDropped(report: (lines: number) => void): void;
   /** Writes the lines that wait. Resolves after a second even if nobody reads them; then the rest is lost. */
   close(): Promise<void>;
 }
@@ -43,11 +43,11 @@ export function openLog(): Log {
   });
   return {
     stream,
-    onDropped(told) {
+    onDropped(report) {
       stream.on("drain", () => {
         const lines = dropped;
         dropped = 0;
-        if (lines > 0) told(lines);
+        if (lines > 0) report(lines);
       });
     },
     async close() {

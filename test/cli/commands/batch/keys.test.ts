@@ -13,13 +13,13 @@ import { openSqlite } from "../../../../src/sqlite/store.ts";
 import { adult, opening, today, tradedRates } from "../../../support/fixture.ts";
 import { newFolder } from "../../../support/folder.ts";
 
-/** A line of a file: whose it is, and how many hundredths of a dollar it buys. Beyond 90 there is no money for it. */
+/** A line of a file: its account, and the US cents that it buys. There is not enough money for more than 90. */
 interface Order {
   readonly account: number;
   readonly cents: number;
 }
 
-/** A key that a line does not name itself, up to `:2`. */
+/** The form of a key that fx gives to a line, up to `:2`. */
 const derived = /^b[\w-]{19}/;
 
 const accounts = 3;
@@ -30,7 +30,7 @@ const order: fc.Arbitrary<Order> = fc.record({
 const form = fc.constantFrom("csv" as const, "ndjson" as const);
 type Form = "csv" | "ndjson";
 
-/** The same orders, or deposits, in other words: spaces, zeros, cases, and a column of nobody's. */
+/** The same orders, or deposits, written otherwise: spaces, zeros, cases, and a column that fx does not know. */
 function written(form: Form, orders: readonly Order[], spelling = 0, asked: Asked = "orders"): string {
   const [from, usd] = spelling % 2 === 0 ? ["PLN", "USD"] : ["pln", "usd"];
   const header = asked === "orders" ? "pesel,from,to,toBuy,remark" : "kind,pesel,currency,amount,remark";
