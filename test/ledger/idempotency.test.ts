@@ -46,7 +46,7 @@ for (const adapter of adapters) {
       assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 4);
     });
 
-    test('"undefined" is no more than a key: an order without a key is another order', async (t) => {
+    test('The key "undefined" is a key like any other: an order without a key is another order', async (t) => {
       const { service } = await start(t);
       const keys = [undefined, "undefined", undefined];
       const answers = await Promise.all(keys.map((key) => service.exchange({ ...order, key })));
@@ -64,7 +64,7 @@ for (const adapter of adapters) {
       assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 2);
     });
 
-    test("An idempotency key makes the same opening, sent again, one account", async (t) => {
+    test("An opening sent again under its key is one account", async (t) => {
       const { service } = await start(t);
       const keyed = opening({ index: 2, key: "open-1" });
       const { receiptId, replayed } = await service.createAccount(keyed);
@@ -101,7 +101,7 @@ for (const adapter of adapters) {
       );
     });
 
-    test("An idempotency key makes an opening one, however the marks of a name are written", async (t) => {
+    test("Openings under one key are one opening, however the marks of a name are written", async (t) => {
       const { service } = await start(t);
       const asked = (name: string) => service.createAccount(opening({ index: 2, key: "open-1", name }));
       await asked("Zo\u0301sia");
