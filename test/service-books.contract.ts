@@ -12,7 +12,6 @@ import type { Pesel } from "../src/core/pesel.ts";
 import {
   type AccountHead,
   type AuditStart,
-  type BulkAnswer,
   type ExchangeService,
   exportFormats,
   longestPage,
@@ -22,7 +21,7 @@ import { parseNameSought } from "../src/wire/name-sought.ts";
 import type { Subject } from "./service.contract.ts";
 import { exported } from "./support/bookkeeping.ts";
 import { adult, decimal, identified, now, opening, table, terms } from "./support/fixture.ts";
-import { everyPage, refuses, texts } from "./support/service.ts";
+import { answersTo, dryRunOf, everyPage, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
 export function describeBooks(subjectNow: () => Subject, person: () => Promise<Pesel>): void {
@@ -149,10 +148,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
     test("The data of a person with many entries has each once", async () => {
       const pesel = await person();
       const order = { kind: "exchange", pesel, ...terms("sell 1 PLN for USD") } as const;
-      async function* chunk() {
-        yield Array.from({ length: 450 }, () => order);
-      }
-      for await (const _ of service.bulk(chunk()));
+      await answersTo(service, Array(450).fill(order));
       const { entries } = await service.personalData(pesel);
       assert.deepEqual(
         entries.map(({ sequence }) => sequence),
@@ -188,12 +184,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       });
 
     test("Entries of the house are made once, tried, read and reversed as those of customers", async () => {
-      async function* lines() {
-        yield [cash("deposit", "0.001"), cash("withdrawal", "7")];
-      }
-      const answers: BulkAnswer[] = [];
-      for await (const some of service.dryRun(lines())) answers.push(...some);
-      const [refused, tried] = answers;
+      const [refused, tried] = await dryRunOf(service, [cash("deposit", "0.001"), cash("withdrawal", "7")]);
       assert.ok(refused instanceof FxError && refused.code === "invalid-amount");
       assert.ok(tried && "account" in tried);
       assert.deepEqual(texts(tried.account.balances), ["-7.00 CHF"]);

@@ -8,7 +8,7 @@ import type { Pesel } from "../src/core/pesel.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../src/core/service.ts";
 import type { Subject } from "./service.contract.ts";
 import { adult, decimal, opening, terms } from "./support/fixture.ts";
-import { texts } from "./support/service.ts";
+import { answersTo, codesOf, dryRunOf, texts } from "./support/service.ts";
 
 /** The part about many orders and openings at once. `person` opens a new account with 1000 PLN. */
 export function describeBulks(subjectNow: () => Subject, person: () => Promise<Pesel>): void {
@@ -17,16 +17,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
     service = subjectNow().service;
   });
 
-  async function run(...chunks: readonly (readonly BulkLine[])[]): Promise<BulkAnswer[]> {
-    async function* lines() {
-      yield* chunks;
-    }
-    const answers: BulkAnswer[] = [];
-    for await (const chunk of service.bulk(lines())) answers.push(...chunk);
-    return answers;
-  }
-  const codes = (answers: readonly BulkAnswer[]) =>
-    answers.map((answer) => (answer instanceof FxError ? answer.code : "done"));
+  const run = (...chunks: (readonly BulkLine[])[]) => answersTo(service, ...chunks);
 
   describe("a bulk", () => {
     test("A bulk of nothing is answered with nothing", async () => {
@@ -43,7 +34,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
         [sell, buy],
         [sell],
       );
-      assert.deepEqual(codes(answers), ["account-not-found", "done", "insufficient-funds", "done", "done"]);
+      assert.deepEqual(codesOf(answers), ["account-not-found", "done", "insufficient-funds", "done", "done"]);
       const last = answers.at(-1);
       assert.ok(last !== undefined && "account" in last);
       assert.deepEqual(last.account.balances, (await service.account(pesel)).balances);
@@ -68,7 +59,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       const pesel = await person();
       const wrong = new FxError("invalid-request", "This is no line.");
       assert.deepEqual(
-        codes(await run([wrong, { kind: "exchange", pesel, ...terms("buy 1 USD for PLN") }, wrong])),
+        codesOf(await run([wrong, { kind: "exchange", pesel, ...terms("buy 1 USD for PLN") }, wrong])),
         ["invalid-request", "done", "invalid-request"],
       );
     });
@@ -85,7 +76,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
         for await (const chunk of service.bulk(lines())) answers.push(...chunk);
       };
       await assert.rejects(reading(), fault);
-      assert.deepEqual(codes(answers), ["done"]);
+      assert.deepEqual(codesOf(answers), ["done"]);
     });
 
     test("A bulk that nobody reads any more takes no more lines in, and waits for none", async () => {
@@ -97,7 +88,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
         await new Promise(() => {});
       }
       for await (const answers of service.bulk(lines())) {
-        assert.deepEqual(codes(answers), ["done"]);
+        assert.deepEqual(codesOf(answers), ["done"]);
         break;
       }
       assert.ok(taken <= 1);
@@ -152,13 +143,9 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
     }
   };
 
-  async function tried(lines: readonly BulkLine[], size: number): Promise<BulkAnswer[]> {
-    async function* chunks() {
-      for (let start = 0; start < lines.length; start += size) yield lines.slice(start, start + size);
-    }
-    const answers: BulkAnswer[] = [];
-    for await (const some of service.dryRun(chunks())) answers.push(...some);
-    return answers;
+  function tried(lines: readonly BulkLine[], size: number): Promise<BulkAnswer[]> {
+    const starts = lines.flatMap((_, start) => (start % size === 0 ? start : []));
+    return dryRunOf(service, ...starts.map((start) => lines.slice(start, start + size)));
   }
 
   test("A dry run of several reversals of one entry says that the first would be done, in whatever case its id is", async () => {
@@ -166,13 +153,10 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
     const deposit = { kind: "deposit", pesel, currency: pln, amount: decimal("5"), note: undefined } as const;
     const { receiptId } = await service.change(deposit);
     await service.change(deposit);
-    const answers: BulkAnswer[] = [];
-    async function* chunks() {
-      yield [receiptId, receiptId.toUpperCase(), receiptId].map(
-        (reverses) => ({ kind: "reversal", pesel, reverses, reason: "r" }) as const,
-      );
-    }
-    for await (const some of service.dryRun(chunks())) answers.push(...some);
+    const lines = [receiptId, receiptId.toUpperCase(), receiptId].map(
+      (reverses) => ({ kind: "reversal", pesel, reverses, reason: "r" }) as const,
+    );
+    const answers = await dryRunOf(service, lines);
     assert.deepEqual(
       answers.map((answer) => (answer instanceof FxError ? answer.message : "done")),
       ["done", "This was reversed before.", "This was reversed before."],
@@ -184,15 +168,9 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
     const deposit = { kind: "deposit", pesel, currency: pln, amount: decimal("5"), note: undefined } as const;
     const { receiptId } = await service.change(deposit);
     const reversalOf = (reverses: string) => ({ kind: "reversal", pesel, reverses, reason: "r" }) as const;
-    async function* chunks() {
-      yield [reversalOf("Jan Kowalski"), reversalOf(`${receiptId}0`), reversalOf(receiptId.toUpperCase())];
-    }
-    const answers: BulkAnswer[] = [];
-    for await (const some of service.dryRun(chunks())) answers.push(...some);
-    assert.deepEqual(
-      answers.map((answer) => (answer instanceof FxError ? answer.code : "done")),
-      ["not-found", "not-found", "done"],
-    );
+    const ids = ["Jan Kowalski", `${receiptId}0`, receiptId.toUpperCase()];
+    const answers = await dryRunOf(service, ids.map(reversalOf));
+    assert.deepEqual(codesOf(answers), ["not-found", "not-found", "done"]);
   });
 
   /** An answer without its receipt, which a dry run does not make. */
@@ -262,11 +240,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
         { kind: "renaming", pesel, name: "Ewa", surname: "Nowak", key: "n2" },
       ];
       for (const change of changes) {
-        const dry: BulkAnswer[] = [];
-        async function* once() {
-          yield [change];
-        }
-        for await (const answers of service.dryRun(once())) dry.push(...answers);
+        const dry = await dryRunOf(service, [change]);
         const real = await service.change(change).catch((error: unknown) => error as FxError);
         assert.deepEqual(said(dry, dry), said([real], dry), JSON.stringify({ ...change, amount: undefined }));
       }

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Change } from "../src/core/change.ts";
-import { FxError } from "../src/core/errors.ts";
 import type { Pesel } from "../src/core/pesel.ts";
-import type { BulkAnswer, BulkLine, ExchangeService } from "../src/core/service.ts";
+import type { BulkLine, ExchangeService } from "../src/core/service.ts";
 import type { Subject } from "./service.contract.ts";
 import { cash } from "./service-changes.contract.ts";
 import { adult, opening, terms } from "./support/fixture.ts";
-import { refuses } from "./support/service.ts";
+import { answersTo, codesOf, refuses } from "./support/service.ts";
 
 /** The part about whose token a request has. `person` opens a new account with 1000 PLN. */
 export function describeTokens(subjectNow: () => Subject, person: () => Promise<Pesel>): void {
@@ -27,14 +26,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
   const usedByAnother =
     "This Idempotency-Key was used on this account with another token. See what was done with it before you use a new key.";
 
-  async function run(by: string | undefined, ...lines: BulkLine[]): Promise<readonly BulkAnswer[]> {
-    async function* chunks() {
-      yield lines;
-    }
-    const answers: BulkAnswer[] = [];
-    for await (const chunk of as(by).bulk(chunks())) answers.push(...chunk);
-    return answers;
-  }
+  const run = (by: string | undefined, ...lines: BulkLine[]) => answersTo(as(by), lines);
 
   describe("the name of the token", () => {
     test("The token's name is in the receipt and in the statement of every kind of entry", async () => {
@@ -149,10 +141,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
         await refuses(as("jan").change(change), "idempotency-key-reused", usedByAnother);
       }
       const lines: BulkLine[] = [{ kind: "opening", ...given }, changes[0] as BulkLine];
-      for (const answer of await run("jan", ...lines)) {
-        assert.ok(answer instanceof FxError);
-        assert.equal(answer.code, "idempotency-key-reused");
-      }
+      assert.deepEqual(codesOf(await run("jan", ...lines)), Array(2).fill("idempotency-key-reused"));
       assert.ok((await run("anna", ...lines)).every((answer) => answer.replayed));
       assert.equal((await entries(pesel)).length, 3);
     });

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { formatDecimal } from "../src/core/decimal.ts";
 import { type ErrorCode, FxError } from "../src/core/errors.ts";
 import { provenBy } from "../src/core/proof.ts";
-import type { AccountHead, ExchangeService } from "../src/core/service.ts";
+import type { AccountHead, BulkLine, ExchangeService } from "../src/core/service.ts";
 import { sha256 } from "../src/ledger/rows.ts";
 import { describeBooks } from "./service-books.contract.ts";
 import { describeBulks } from "./service-bulk.contract.ts";
@@ -13,7 +12,7 @@ import { cash, describeChanges } from "./service-changes.contract.ts";
 import { describePast } from "./service-past.contract.ts";
 import { describeTokens } from "./service-tokens.contract.ts";
 import { adult, type fixedRates, opening, table, terms } from "./support/fixture.ts";
-import { plain, refuses, texts } from "./support/service.ts";
+import { answersTo, plain, refuses, texts } from "./support/service.ts";
 
 export interface Subject {
   readonly service: ExchangeService;
@@ -354,8 +353,8 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         const { receiptId } = await service.exchange({ pesel, ...terms("sell 10 PLN for USD") });
         const exchanged = await service.proof(receiptId);
         // More than one page of the account's chain.
-        const lines = Array.from({ length: 600 }, () => cash("deposit", pesel, "1 PLN"));
-        for await (const _ of service.bulk(Readable.from([lines])));
+        const lines = Array.from({ length: 600 }, () => cash("deposit", pesel, "1 PLN") as BulkLine);
+        await answersTo(service, lines);
         const proof = await service.proof(receiptId.slice(0, 30));
         assert.deepEqual([exchanged.head.entries, proof.head.entries, proof.after.length], [2, 602, 600]);
         assert.equal(JSON.parse(proof.entry).id, receiptId);

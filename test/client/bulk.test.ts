@@ -11,6 +11,7 @@ import { encodeProblem } from "../../src/wire/problem.ts";
 import { cash } from "../service-changes.contract.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
+import { answersTo } from "../support/service.ts";
 import {
   listen,
   openHttpStandIn,
@@ -48,12 +49,8 @@ const order = (index: number, key?: string, text = "buy 0.01 USD for PLN") => ({
 async function bulk(t: TestContext, url: string, lines: readonly BulkLine[]): Promise<BulkAnswer[]> {
   const service = openHttpService(url, { pauseMs: 1 });
   t.after(() => service.close());
-  const answers: BulkAnswer[] = [];
-  async function* chunks() {
-    for (let start = 0; start < lines.length; start += 7) yield lines.slice(start, start + 7);
-  }
-  for await (const some of service.bulk(chunks())) answers.push(...some);
-  return answers;
+  const starts = lines.flatMap((_, start) => (start % 7 === 0 ? start : []));
+  return answersTo(service, ...starts.map((start) => lines.slice(start, start + 7)));
 }
 
 const outcome = (answer: BulkAnswer) =>

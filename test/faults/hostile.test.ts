@@ -8,6 +8,7 @@ import type { BulkLine } from "../../src/core/service.ts";
 import { adult, opening } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
+import { answersTo } from "../support/service.ts";
 
 const heldUpAtMostMs = 200;
 const accounts = 2000;
@@ -36,12 +37,10 @@ for (const kind of [
   test(`A client that ${kind} on 64 connections holds up the orders of others for 0.2 s at most`, async (t) => {
     const server = await startServer();
     t.after(() => server.close());
-    const lines = async function* (): AsyncGenerator<BulkLine[]> {
-      yield Array.from({ length: accounts }, (_, index) => {
-        return { kind: "opening", ...opening({ index, pln: "1000000" }) };
-      });
-    };
-    for await (const _answers of server.service.bulk(lines()));
+    const lines = Array.from({ length: accounts }, (_, index): BulkLine => {
+      return { kind: "opening", ...opening({ index, pln: "1000000" }) };
+    });
+    await answersTo(server.service, lines);
     const body = { pesel: other, from: "PLN", to: "USD", toBuy: 0.01 };
     const placeOrder = async () => {
       const { status } = await send(server.url, "POST", `/api/exchange/${other}`, { body });

@@ -10,6 +10,7 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { FaultyStore } from "../simulation/faulty-store.ts";
 import { adult, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
+import { answersTo, codesOf } from "../support/service.ts";
 
 async function start(accounts = 1) {
   const store = new FaultyStore(openSqlite(":memory:"));
@@ -55,19 +56,13 @@ const order = (words: string, index = 0) => ({ ...terms(words), pesel: adult(ind
 const line = (words: string, index = 0): BulkLine => ({ kind: "exchange", ...order(words, index) });
 const outcome = (promise: Promise<unknown>) =>
   promise.then(
-    () => "settled",
+    () => "done",
     (error: FxError) => error.code,
   );
 
-async function* chunks(...lines: (readonly BulkLine[])[]) {
-  yield* lines;
-}
-
-/** The answers to the lines of a batch. */
+/** The outcomes of the lines of a batch. */
 async function bulk(service: LedgerService, ...lines: (readonly BulkLine[])[]) {
-  const answers = [];
-  for await (const chunk of service.bulk(chunks(...lines))) answers.push(...chunk);
-  return answers.map((answer) => (answer instanceof FxError ? answer.code : "settled"));
+  return codesOf(await answersTo(service, ...lines));
 }
 
 describe("a group commit", () => {
@@ -169,7 +164,7 @@ describe("a group commit", () => {
         outcome(service.exchange(order(words))),
       ),
     );
-    assert.deepEqual(outcomes, ["settled", "insufficient-funds", "unsupported-currency", "settled"]);
+    assert.deepEqual(outcomes, ["done", "insufficient-funds", "unsupported-currency", "done"]);
     assert.deepEqual((await service.audit()).findings, []);
   });
 
@@ -178,7 +173,7 @@ describe("a group commit", () => {
     const outcomes = await Promise.all(
       Array.from({ length: 5 }, () => outcome(service.exchange(order("sell 300 PLN for USD")))),
     );
-    assert.deepEqual(outcomes, ["settled", "settled", "settled", "insufficient-funds", "insufficient-funds"]);
+    assert.deepEqual(outcomes, ["done", "done", "done", "insufficient-funds", "insufficient-funds"]);
   });
 
   test("A group commit fails only the order that needs a damaged row, where its writes meet the damage", async () => {
@@ -189,9 +184,7 @@ describe("a group commit", () => {
       return transact(lookups, decide);
     };
     const orders = Array.from({ length: 9 }, (_, index) => order("buy 1 USD for PLN", index));
-    const expected = Array.from({ length: 9 }, (_, index) =>
-      index === 5 ? "storage-unavailable" : "settled",
-    );
+    const expected = Array.from({ length: 9 }, (_, index) => (index === 5 ? "storage-unavailable" : "done"));
     assert.deepEqual(await Promise.all(orders.map((each) => outcome(service.exchange(each)))), expected);
     const lines = orders.map((each): BulkLine => ({ kind: "exchange", ...each }));
     assert.deepEqual(await bulk(service, lines), expected);
@@ -208,7 +201,7 @@ describe("a group commit", () => {
     );
     assert.deepEqual(await Promise.all(failed), ["storage-unavailable", "storage-unavailable"]);
     store.fault = "none";
-    assert.equal(await outcome(service.exchange(order("buy 1 USD for PLN"))), "settled");
+    assert.equal(await outcome(service.exchange(order("buy 1 USD for PLN"))), "done");
     assert.equal((await service.statement(adult(), { limit: 10 })).items.length, 2);
     assert.equal(commits(), 2, "a failed commit counts, too");
   });
@@ -242,14 +235,14 @@ describe("a group commit", () => {
     assert.deepEqual(await lateLine, ["overloaded"]);
     assert.equal(commits(), 1, "nothing is committed for them");
     assert.equal((await store.account(adult(1)))?.sequence, 1);
-    assert.equal(await outcome(service.exchange(order("buy 1 USD for PLN", 1))), "settled");
+    assert.equal(await outcome(service.exchange(order("buy 1 USD for PLN", 1))), "done");
   });
 
   test("A group commit is answered before the service closes", async () => {
     const { service } = await start();
     const settled = outcome(service.exchange(order("buy 1 USD for PLN")));
     await service.close();
-    assert.equal(await settled, "settled");
+    assert.equal(await settled, "done");
   });
 
   test("A group commit in which a bug shows fails only the order that met it", async () => {
@@ -270,7 +263,7 @@ describe("a group commit", () => {
     await assert.rejects(failing, { code: "internal", cause: new TypeError("a bug") });
     await fine;
     const lines = [line("buy 1 USD for PLN", 1), line("buy 1 USD for PLN")];
-    assert.deepEqual(await bulk(service, lines), ["internal", "settled"]);
+    assert.deepEqual(await bulk(service, lines), ["internal", "done"]);
   });
 });
 

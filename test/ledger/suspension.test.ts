@@ -7,7 +7,7 @@ import { openRates } from "../../src/rates/open.ts";
 import { adapters, openTwice } from "../support/adapters.ts";
 import { adult, decimal, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
-import { refuses } from "../support/service.ts";
+import { answersTo, codesOf, refuses } from "../support/service.ts";
 
 const minuteMs = 60_000;
 const after = (minutes: number) => new Date(now.getTime() + minutes * minuteMs);
@@ -70,22 +70,10 @@ for (const adapter of adapters) {
       await service.createAccount(opening());
       const { suspension } = await service.changeTrading(suspend("why 80010112340"));
       assert.equal(suspension?.reason, "why 800101*****");
-      const deposit = {
-        kind: "deposit",
-        pesel: adult(),
-        currency: pln,
-        amount: decimal("1"),
-        note: undefined,
-      };
-      async function* lines() {
-        yield [{ kind: "exchange", ...buy } as const, { ...deposit, kind: "deposit" } as const];
-      }
-      const answers = [];
-      for await (const some of service.bulk(lines())) answers.push(...some);
-      assert.deepEqual(
-        answers.map((answer) => ("code" in answer ? answer.code : "done")),
-        ["trading-suspended", "done"],
-      );
+      const cash = { currency: pln, amount: decimal("1"), note: undefined };
+      const deposit = { kind: "deposit", pesel: adult(), ...cash } as const;
+      const answers = await answersTo(service, [{ kind: "exchange", ...buy }, deposit]);
+      assert.deepEqual(codesOf(answers), ["trading-suspended", "done"]);
     });
 
     test("A new rate table does not end a suspension, and the same request changes nothing twice", async (t) => {

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
+import type { Request } from "../../src/core/change.ts";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
 import type { Exchange } from "../../src/core/exchange.ts";
 import type { Receipt } from "../../src/core/journal.ts";
@@ -6,6 +8,7 @@ import { maskPesels } from "../../src/core/mask.ts";
 import { formatMoney, type Money } from "../../src/core/money.ts";
 import {
   type AuditReport,
+  type BulkAnswer,
   type BulkLine,
   type ExchangeService,
   longestPage,
@@ -70,6 +73,33 @@ export async function everyPage<T>(
     cursor = page.next;
   } while (cursor !== undefined);
   return items;
+}
+
+/** The answers to lines that come in these chunks. */
+export function answersTo(
+  service: Pick<ExchangeService, "bulk">,
+  ...chunks: (readonly BulkLine[])[]
+): Promise<BulkAnswer[]> {
+  return joined(service.bulk(Readable.from(chunks)));
+}
+
+/** The answers of a dry run to lines that come in these chunks. */
+export function dryRunOf(
+  service: Pick<ExchangeService, "dryRun">,
+  ...chunks: (readonly (Request | FxError)[])[]
+): Promise<BulkAnswer[]> {
+  return joined(service.dryRun(Readable.from(chunks)));
+}
+
+async function joined<T>(parts: AsyncIterable<readonly T[]>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const part of parts) all.push(...part);
+  return all;
+}
+
+/** The code of each answer that is a refusal, and "done" of the others. */
+export function codesOf(answers: readonly BulkAnswer[]): string[] {
+  return answers.map((answer) => (answer instanceof FxError ? answer.code : "done"));
 }
 
 /** Adds the token's name to every request, as a server's handlers do. */

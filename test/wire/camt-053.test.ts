@@ -14,7 +14,7 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { statementFile } from "../../src/wire/statement-file.ts";
 import { seedEveryKind, seededPesels } from "../support/every-kind.ts";
 import { adult, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
-import { refuses } from "../support/service.ts";
+import { answersTo, refuses } from "../support/service.ts";
 
 const ownSchema = readFileSync(
   new URL("../fixtures/camt/camt.053.001.08-of-fx.xsd", import.meta.url),
@@ -206,12 +206,7 @@ async function busyAccount(t: TestContext, times: number) {
   t.after(() => service.close());
   const { receiptId } = await service.createAccount(opening({ pln: "100000" }));
   const order = { kind: "exchange", ...terms("buy 1 USD for PLN"), pesel: adult() } as const;
-  const receipts = [receiptId];
-  async function* chunk() {
-    yield Array.from({ length: times }, () => order);
-  }
-  for await (const answers of service.bulk(chunk())) {
-    for (const answer of answers) receipts.push("receiptId" in answer ? answer.receiptId : assert.fail());
-  }
-  return { service, receipts };
+  const answers = await answersTo(service, Array(times).fill(order));
+  const ids = answers.map((answer) => ("receiptId" in answer ? answer.receiptId : assert.fail()));
+  return { service, receipts: [receiptId, ...ids] };
 }
