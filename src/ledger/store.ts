@@ -150,8 +150,8 @@ export interface JournalPage {
 export interface JournalEnd {
   /** The highest position; 0 if the journal is empty. */
   readonly position: number;
-  /** The number of entries at positions that no store gives. No read of the journal has them all. */
-  readonly misplaced: number;
+  /** Whether an entry is at a position that no store gives, where not every read of the journal comes. */
+  readonly misplaced: boolean;
   /** The number of entries at the same moment, by the accounts' rows. */
   readonly entries: number;
 }

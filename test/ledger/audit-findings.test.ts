@@ -320,7 +320,7 @@ for (const { name, open, database } of adapters) {
       const store = await open(t);
       const service = serviceOn(store);
       await service.createAccount(opening());
-      store.journalEnd = async () => ({ position: 7, misplaced: 0, entries: 7 });
+      store.journalEnd = async () => ({ position: 7, misplaced: false, entries: 7 });
       const told: unknown[] = [];
       await service.audit({ onProgress: (done) => told.push(done) });
       assert.deepEqual(told, [{ accounts: 1, entries: 1, totalEntries: 7 }]);

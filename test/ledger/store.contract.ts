@@ -289,7 +289,7 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.statement(adult(), { limit: 10 }), []);
       assert.deepEqual(await store.journal({ limit: 10 }), []);
       assert.deepEqual(await store.tables(all), []);
-      assert.deepEqual(await store.journalEnd(), { position: 0, misplaced: 0, entries: 0 });
+      assert.deepEqual(await store.journalEnd(), { position: 0, misplaced: false, entries: 0 });
     });
 
     test("a statement goes backwards from before an entry", async (t) => {
@@ -358,7 +358,7 @@ export function storeContract(adapter: Adapter): void {
       const { length: count } = all;
       assert.deepEqual(await store.journalEnd(), {
         position: positions.at(-1),
-        misplaced: 0,
+        misplaced: false,
         entries: count,
       });
       const page = (from: number | undefined, to: number | undefined, limit: number) =>
