@@ -179,6 +179,23 @@ describe("fx token create", () => {
     assert.match(readFileSync(join(path, "real", "tokens.json"), "utf8"), /till-3/);
   });
 
+  for (const { where, target } of [
+    {
+      where: "into a folder that is not there now, as on a disk that is not mounted",
+      target: "away/tokens.json",
+    },
+    { where: "to itself", target: "tokens.json" },
+  ]) {
+    test(`fx token create leaves a link ${where}: a new file there would drop all tokens`, async (t) => {
+      const { file, token } = folder(t);
+      symlinkSync(target, file);
+      const { exit, stderr } = await token("create till-4 --role teller");
+      assert.equal(exit, 2);
+      assert.match(stderr, /cannot be written/);
+      assert.ok(lstatSync(file).isSymbolicLink());
+    });
+  }
+
   test("fx token create changes nothing where another hard link would keep a revoked token", async (t) => {
     const { path, file, token, create } = folder(t);
     await create("till-3 --role teller");

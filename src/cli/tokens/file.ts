@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -83,7 +84,7 @@ export async function changeTokenFile(
   const nextPath = `${target}${nextEnding}`;
   const next = await lock(nextPath);
   try {
-    const old = await stat(target).catch(() => undefined);
+    const old = await statOf(target);
     if (old !== undefined && old.nlink > 1) {
       throw new UsageError(
         `${path} has another hard link, where the tokens would stay as they are. Remove the other name.`,
@@ -106,12 +107,25 @@ export async function changeTokenFile(
   await folder.sync().finally(() => folder.close());
 }
 
-/** The file that links lead to, which may not exist yet. */
+/**
+ * The file that links lead to, which may not exist yet.
+ * @throws UsageError if that cannot be told: a new file in the place of a link would take all tokens out of force
+ */
 function targetOf(path: string): string {
   try {
     return realName(path);
-  } catch {
-    return path;
+  } catch (error) {
+    throw new UsageError(`${path} cannot be written (${reasonOf(error)}).`);
+  }
+}
+
+/** Undefined if there is no such file. */
+async function statOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
 }
 
