@@ -92,6 +92,22 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
     });
   }
 
+  for (const command of [["suspend", "--reason", "a wrong table"], ["resume"]]) {
+    for (const [what, answer] of [
+      ["no answer", "die"],
+      ["a store that failed, perhaps after the commit,", problemAnswer(500, "storage-unavailable")],
+    ] as const) {
+      test(`${what} leaves it unknown whether fx trading ${command[0]} was done: exit 8, sent once`, async () => {
+        const server = await openStandIn(answer);
+        const { stderr, exit } = await runFx(["trading", ...command, "--url", server.url, "--json"]);
+        const { code, hint, exit: told } = JSON.parse(stderr);
+        assert.deepEqual([code, told, exit], ["outcome-unknown", 8, 8]);
+        assert.match(hint, /not known\. fx trading shows what holds now\.$/);
+        assert.equal(server.requests.length, 1);
+      });
+    }
+  }
+
   test("An answer that does not come to a line of a batch, and then 503, makes the line failed and the batch exit 8", async () => {
     const server = await openStandIn(
       problemAnswer(503, "overloaded"),

@@ -1,3 +1,4 @@
+import { FxError } from "../../core/errors.ts";
 import type { TradingState } from "../../core/rates.ts";
 import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
@@ -24,7 +25,7 @@ export function defineTrading(program: FxCommand, context: Context): void {
 
   const change = async (options: CommandOptions, reason: string | undefined) => {
     const service = await context.service("write");
-    await tell(context, options, await service.changeTrading({ reason, by: undefined }));
+    await tell(context, options, await service.changeTrading({ reason, by: undefined }).catch(decided));
   };
   trading
     .add("suspend", "Refuse all orders, on every server of the ledger; everything else goes on", [
@@ -39,6 +40,15 @@ export function defineTrading(program: FxCommand, context: Context): void {
     .target({ rates: true })
     .json()
     .action((options: CommandOptions) => change(options, undefined));
+}
+
+/**
+ * A store may have failed after the commit: then trading may have changed.
+ * @throws FxError
+ */
+function decided(error: unknown): never {
+  if (!(error instanceof FxError) || error.code !== "storage-unavailable") throw error;
+  throw new FxError("outcome-unknown", error.message);
 }
 
 async function tell(context: Context, { json }: CommandOptions, state: TradingState): Promise<void> {
