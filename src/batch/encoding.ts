@@ -36,10 +36,10 @@ export function decodeText(
     );
   }
   const mark = marks.find((each) => startsWith(each.bytes))?.name;
-  const fault = mark === undefined ? faultOf(bytes, encoding) : undefined;
-  if (fault !== undefined) throw fault;
   const name = mark ?? encoding ?? "utf-8";
   const text = textIn(bytes, name);
+  const fault = mark === undefined ? faultOf(bytes, encoding, text) : undefined;
+  if (fault !== undefined) throw fault;
   if (text === undefined) throw wrongEncoding(`The file is not valid ${name}.`, undefined);
   return { text, isMarked: mark !== undefined || name !== "utf-8" };
 }
@@ -50,17 +50,28 @@ interface Word {
   readonly bytes: Uint8Array;
 }
 
+/** Line by line: the text of a long file takes much memory. */
 function* wordsIn(bytes: Uint8Array): Generator<Word> {
-  if (bytes.every((byte) => byte < 0x80)) return;
   // One character for each byte, so that a place in the text is one in the bytes.
-  const text = new TextDecoder("windows-1250").decode(bytes);
-  let line = 1;
-  let counted = 0;
-  for (const { index, 0: word } of text.matchAll(/[^ \t\r\n;,"]*[^\0-\x7f][^ \t\r\n;,"]*/g)) {
-    line += text.slice(counted, index).split("\n").length - 1;
-    counted = index;
-    yield { line, bytes: bytes.subarray(index, index + word.length) };
+  const decoder = new TextDecoder("windows-1250");
+  let start = 0;
+  for (let line = 1; start < bytes.length; line += 1) {
+    const feed = bytes.indexOf(0x0a, start);
+    const end = feed < 0 ? bytes.length : feed;
+    const row = bytes.subarray(start, end);
+    start = end + 1;
+    if (row.every((byte) => byte < 0x80)) continue;
+    for (const { index, 0: word } of decoder.decode(row).matchAll(/[^ \t\r;,"]*[^\0-\x7f][^ \t\r;,"]*/g)) {
+      yield { line, bytes: row.subarray(index, index + word.length) };
+    }
   }
+}
+
+/** A long file has millions of words, which would not fit into memory. */
+function firstOf<T>(items: Iterable<T>, most: number): T[] {
+  const first: T[] = [];
+  for (const item of items) if (first.push(item) === most) break;
+  return first;
 }
 
 /** How a file reads whose encoding is in doubt. */
@@ -75,14 +86,17 @@ const shownWords = 5;
 
 /** @param tried the encoding that it is not in */
 export function readingsOf(bytes: Uint8Array, tried: string | undefined): Readings {
-  const words = [...wordsIn(bytes)];
+  const shown = firstOf(wordsIn(bytes), shownWords);
   const readings = ["windows-1250", "iso-8859-2"]
     .filter((encoding) => encoding !== tried)
     .map((encoding) => {
-      const texts = words.slice(0, shownWords).map((word) => textIn(word.bytes, encoding) ?? "");
+      const texts = shown.map((word) => textIn(word.bytes, encoding) ?? "");
       return { encoding, words: texts };
     });
-  return { line: words.find((word) => textIn(word.bytes, "utf-8") === undefined)?.line, readings };
+  for (const { line, bytes: word } of wordsIn(bytes)) {
+    if (textIn(word, "utf-8") === undefined) return { line, readings };
+  }
+  return { line: undefined, readings };
 }
 
 const polishLetter = /[ąćęłńóśźżĄĆĘŁŃÓŚŹŻ]/;
@@ -123,13 +137,20 @@ function readingIn(words: readonly Word[], encoding: string): Reading {
   };
 }
 
-/** Why the file cannot be in the encoding that is named, or in UTF-8 where none is; undefined if it can. */
-function faultOf(bytes: Uint8Array, named: string | undefined): UnfitFile | undefined {
-  const words = [...wordsIn(bytes)].slice(0, mostWords);
+/**
+ * Why the file cannot be in the encoding that is named, or in UTF-8 where none is; undefined if it can.
+ * @param text in that encoding; undefined if it is not valid in it
+ */
+function faultOf(
+  bytes: Uint8Array,
+  named: string | undefined,
+  text: string | undefined,
+): UnfitFile | undefined {
+  const words = firstOf(wordsIn(bytes), mostWords);
   if (words.length === 0) return undefined;
   const encoding = named ?? "utf-8";
   const mine = readingIn(words, encoding);
-  const isUtf8 = textIn(bytes, "utf-8") !== undefined;
+  const isUtf8 = (encoding === "utf-8" ? text : textIn(bytes, "utf-8")) !== undefined;
   const likely = usual.find((name) => name !== encoding && readingIn(words, name).isPolish);
   if (encoding === "utf-8" && !isUtf8) return wrongEncoding("The file is not valid UTF-8.", likely);
   if (mine.isPolish || named === "utf-8" || mine.sample === undefined) return undefined;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -161,4 +162,15 @@ test("the page judges a file as the command does, and names what it may be read 
     );
   }
   assert.equal(readBatch(bytes, today, "iso-8859-2").lines.length, names.length);
+});
+
+test("a long file is judged in little more memory than its text takes", () => {
+  const read = `
+    const { decodeText } = await import(${JSON.stringify(new URL("../../src/batch/encoding.ts", import.meta.url).href)});
+    const row = "Żółć,Gżegżółka,${adult(0)},1000\\n";
+    process.stdout.write(String(decodeText(Buffer.from(row.repeat(250_000))).text.length / row.length));
+  `;
+  const heap = "--max-old-space-size=64";
+  const args = [heap, "--import", "tsx", "--input-type=module", "--eval", read];
+  assert.equal(execFileSync(process.execPath, args, { encoding: "utf8" }), "250000");
 });
