@@ -34,7 +34,7 @@ export class FxCommand extends Command {
     return this.addHelpText("after", `\nExamples:\n${examples.map((each) => `  $ ${each}`).join("\n")}`);
   }
 
-  /** Defines `show`, which this group does when no other of its commands is named. The help of the group has its options. */
+  /** Defines `show`, which the group runs when no command of it is named. The help of the group has the options of it. */
   addShow(description: string, examples: readonly string[], usage = "[options]"): FxCommand {
     const same = `${description}; the same as fx ${this.name()}`;
     const show = this.add("show", same, examples, { isDefault: true });

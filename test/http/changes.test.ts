@@ -70,8 +70,8 @@ for (const [kind, prepare] of Object.entries(changes)) {
   test(`A ${kind} answers the account after it, and where its receipt is`, async () => {
     const { path, body } = await prepare();
     const answer = await done(post(path, body));
-    const { kind: told, pesel, currencies } = await receiptOf(answer);
-    assert.equal(told, kind);
+    const { kind: kindOfReceipt, pesel, currencies } = await receiptOf(answer);
+    assert.equal(kindOfReceipt, kind);
     const { json, headers } = await get(user(pesel as string));
     assert.deepEqual(answer.json, json);
     assert.deepEqual(Object.keys(json as object), ["name", "surname", "pesel", "currencies"]);

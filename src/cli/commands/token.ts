@@ -33,11 +33,11 @@ export function defineToken(program: FxCommand, context: Context): void {
     .argument("<name>", "who or what uses it; the journal and the log have the name")
     .addOption(new Option("--role <role>", "what the token allows").choices(roles).makeOptionMandatory())
     .option("--expires <time>", "lifetime in days or hours, such as 90d or 12h (default: no end)", lifetime)
-    .action((name: string, options: CreateOptions) => createToken(context, name, options));
+    .action((name: string, options: CreateOptions) => addToken(context, name, options));
 
   add(
     "rotate",
-    "Replace a token's secret: same name and role, and the old secret ends",
+    "Replace a token's secret; its name and role stay, and the old secret is revoked",
     "fx token rotate till-3 --tokens tokens.json > till-3.token",
   )
     .argument("<name>", "name of the token")
@@ -60,7 +60,7 @@ export function defineToken(program: FxCommand, context: Context): void {
     });
 }
 
-async function createToken(
+async function addToken(
   context: Context,
   name: string,
   { role, expires, ...options }: CreateOptions,
@@ -78,7 +78,7 @@ async function createToken(
       `There is a token ${name} in ${path}. fx token rotate ${name} replaces it, fx token revoke ${name} ends it.`,
     );
   });
-  tellSecret(context, secret);
+  showSecret(context, secret);
 }
 
 async function rotateToken(context: Context, name: string, options: LifetimeOptions): Promise<void> {
@@ -87,7 +87,7 @@ async function rotateToken(context: Context, name: string, options: LifetimeOpti
     const before = expires === null ? undefined : Date.parse(expires) - Date.parse(created);
     return [{ name, role, ...lifetimeFrom(options.expires ?? before), sha256 }];
   });
-  tellSecret(context, secret);
+  showSecret(context, secret);
 }
 
 async function listTokens(context: Context, options: CommandOptions): Promise<void> {
@@ -138,7 +138,7 @@ function lifetimeFrom(ms: number | undefined): Pick<KeptToken, "created" | "expi
   };
 }
 
-function tellSecret({ terminal: { stdout, stderr } }: Context, secret: string): void {
+function showSecret({ terminal: { stdout, stderr } }: Context, secret: string): void {
   writeText(stderr, "The token is shown only this once: the file keeps a hash of it.");
   write(stdout, secret);
 }

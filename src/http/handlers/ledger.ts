@@ -3,7 +3,7 @@ import { requireRole } from "../access.ts";
 import type { HandlerContext } from "../context.ts";
 import type { ReadHandlers } from "../reads.ts";
 
-/** With fewer, a teller would see most of the list. */
+/** With fewer letters, a teller would see most of the list. */
 const fewestLetters = 3;
 
 export function ledgerHandlers({ service, today }: HandlerContext, reads: ReadHandlers) {

@@ -238,7 +238,7 @@ export class Report {
         ? []
         : [
             "fx receipt --pesel PESEL --key KEY shows what was done with a key that was used before. " +
-              "Such lines are not among the rejects.",
+              "The file of rejects leaves such lines out.",
           ]),
       ...(refused === this.#reusedKeys
         ? []

@@ -409,7 +409,7 @@ describe("fx batch with refused lines", () => {
     assert.match(ran.stderr, /\nrefused\t2\nrejects\trejects\.csv\n/);
     assert.match(
       ran.stderr,
-      /\nfx receipt --pesel PESEL --key KEY shows what was done .* not among the rejects\.\n/,
+      /\nfx receipt --pesel PESEL --key KEY shows what was done .* The file of rejects leaves such lines out\.\n/,
     );
     assert.deepEqual(readFileSync(path("rejects.csv"), "utf8").match(/again:/g), ["again:"]);
     write("reused.csv", [`${header},key`, `${adult()},PLN,USD,2,,k1`]);

@@ -64,7 +64,7 @@ describe("the columns of a CSV file", () => {
     ["pesel,from,to,to_sell", "toSell"],
     ["name,surname,pe-sel,pln", "pesel"],
   ] as const) {
-    test(`The columns ${wrong} are refused for the one that nearly is ${right}`, async (t) => {
+    test(`The columns ${wrong} are refused, because one is nearly ${right}`, async (t) => {
       await assert.rejects(header(t, wrong), {
         name: "UsageError",
         message: new RegExp(` If you mean ${right}, rename it; otherwise remove it\\.$`),
