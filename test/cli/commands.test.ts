@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { tablesOf } from "../../src/rates/source.ts";
 import { adult } from "../support/fixture.ts";
-import { documentOf, type OpenLedger, places, result } from "../support/places.ts";
+import { documentOf, places, prepared, result } from "../support/places.ts";
 
 const jan = adult(0);
 const anna = adult(1);
@@ -15,18 +15,10 @@ const tableId = tablesOf("demo", demoTables()).at(-1)?.id;
 /** The same commands, with the same output, on a store in the command's process and on a server. */
 for (const [place, openLedger] of Object.entries(places)) {
   /** A ledger with the account of Jan, who has 1000 PLN. */
-  const withJan: OpenLedger = async (t) => {
-    const fx = await openLedger(t);
-    await result(fx(`account create ${jan} --name Jan --surname Kowalski --pln 1000`));
-    return fx;
-  };
+  const withJan = prepared(openLedger, `account create ${jan} --name Jan --surname Kowalski --pln 1000`);
 
   /** A ledger on which Jan has bought 100.00 USD for 429.63 PLN, with the key buy-1. */
-  const withDollars: OpenLedger = async (t) => {
-    const fx = await withJan(t);
-    await result(fx(`exchange ${jan} --from PLN --to USD --to-buy 100 --key buy-1`));
-    return fx;
-  };
+  const withDollars = prepared(withJan, `exchange ${jan} --from PLN --to USD --to-buy 100 --key buy-1`);
 
   describe(`commands, ${place}`, () => {
     test("account create opens an account and shows it, the PESEL masked", async (t) => {

@@ -9,7 +9,7 @@ import { runHere, serveHere } from "./run-here.ts";
 export type Fx = (command: string, stdin?: string, columns?: number) => Promise<Ran>;
 
 /** Opens an empty ledger for one test, at the demo's rates, and returns a function that runs commands on it. */
-export type OpenLedger = (t: TestContext) => Promise<Fx>;
+type OpenLedger = (t: TestContext) => Promise<Fx>;
 
 export const places: Readonly<Record<string, OpenLedger>> = {
   embedded: async (t) => {
@@ -22,6 +22,15 @@ export const places: Readonly<Record<string, OpenLedger>> = {
     return commandsAt(server.url);
   },
 };
+
+/** Opens a ledger on which these commands were done. */
+export function prepared(openLedger: OpenLedger, ...commands: readonly string[]): OpenLedger {
+  return async (t) => {
+    const fx = await openLedger(t);
+    for (const command of commands) await result(fx(command));
+    return fx;
+  };
+}
 
 function commandsAt(FX_URL: string): Fx {
   return (command, stdin = "", columns?) =>

@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { adult } from "../../support/fixture.ts";
-import { documentOf, type Fx, type OpenLedger, places, result } from "../../support/places.ts";
+import { documentOf, type Fx, places, prepared, result } from "../../support/places.ts";
 
 const jan = adult(0);
 const usage = "fx: Give the id of a receipt, or --pesel and --key.\n";
 
 for (const [place, openLedger] of Object.entries(places)) {
   /** A ledger on which Jan, who had 1000 PLN, has bought 100.00 USD for 429.63 PLN, with the key buy-1. */
-  const withDollars: OpenLedger = async (t) => {
-    const fx = await openLedger(t);
-    await result(fx(`account create ${jan} --name Jan --surname Kowalski --pln 1000`));
-    await result(fx(`exchange ${jan} --from PLN --to USD --to-buy 100 --key buy-1`));
-    return fx;
-  };
+  const withDollars = prepared(
+    openLedger,
+    `account create ${jan} --name Jan --surname Kowalski --pln 1000`,
+    `exchange ${jan} --from PLN --to USD --to-buy 100 --key buy-1`,
+  );
   const newestId = async (fx: Fx) =>
     (await documentOf(fx(`account history ${jan} --limit 1 --json`))).entries[0].id;
 

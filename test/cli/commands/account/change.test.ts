@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { adult } from "../../../support/fixture.ts";
-import { documentOf, type Fx, type OpenLedger, places, result } from "../../../support/places.ts";
+import { documentOf, type Fx, places, prepared, result } from "../../../support/places.ts";
 
 const jan = adult(0);
 const holder = { name: "Jan", surname: "Kowalski", pesel: jan };
@@ -12,22 +12,10 @@ const settled = (text: string) =>
 
 for (const [place, openLedger] of Object.entries(places)) {
   /** A ledger with the account of Jan, who has 1000 PLN. */
-  const withJan: OpenLedger = async (t) => {
-    const fx = await openLedger(t);
-    await result(fx(`account create ${jan} --name Jan --surname Kowalski --pln 1000`));
-    return fx;
-  };
+  const withJan = prepared(openLedger, `account create ${jan} --name Jan --surname Kowalski --pln 1000`);
   /** One that holds nothing. */
-  const emptied: OpenLedger = async (t) => {
-    const fx = await withJan(t);
-    await result(fx(`account withdraw ${jan} --amount 1000 --currency PLN`));
-    return fx;
-  };
-  const closed: OpenLedger = async (t) => {
-    const fx = await emptied(t);
-    await result(fx(`account close ${jan}`));
-    return fx;
-  };
+  const emptied = prepared(withJan, `account withdraw ${jan} --amount 1000 --currency PLN`);
+  const closed = prepared(emptied, `account close ${jan}`);
   const state = async (fx: Fx) => [
     await result(fx(`account show ${jan}`)),
     await result(fx(`account history ${jan}`)),
