@@ -57,8 +57,8 @@ export function isEmptyRow(text: string): boolean {
 const emptyRow = new RegExp(`^(?:${blank}|[;,"])*$`, "u");
 
 /**
- * CSV under the header in `line`, which has the fields of one kind of file, in any case and order and among others. The
- * separator is the one with which it has them.
+ * CSV under the header in `line`: the fields of one kind of file, in any case and order, with or without other columns. The
+ * separator is the one between which the header has these fields.
  * @param isMarked whether a file of its lines needs a byte-order mark
  * @param separator the one that the file names, if any
  * @throws UnfitFile if it does not, or if a column differs from a field in punctuation, or has no name of its own

@@ -10,7 +10,7 @@ export interface LineOutcome {
   readonly bought?: Money | undefined;
 }
 
-/** In minor units, what leaves accounts and what comes to them. */
+/** The sums that leave accounts and that come to them, in minor units. */
 export type Sums = Map<CurrencyCode, { out: bigint; into: bigint }>;
 
 /** The sums in each currency of the lines that are done now, or would be. */

@@ -9,7 +9,7 @@ export type StoreTarget =
 /** The target of a command: a running server, or a store that this process opens. */
 export type Target = StoreTarget | { readonly kind: "server"; readonly address: string };
 
-/** Undefined if the address is none of http(s)://…, sqlite:PATH, postgres://… and memory:. */
+/** Reads http(s)://…, sqlite:PATH, postgres://… or memory:; undefined for any other address. */
 export function parseTarget(address: string): Target | undefined {
   return /^https?:\/\//.test(address) && URL.canParse(address)
     ? { kind: "server", address }

@@ -257,7 +257,7 @@ function cashOf({ kind, currency, amount }: Cash): Money {
   return { currency, minor: requestedMinor(amount, currency) };
 }
 
-/** The entry that a plan comes to. */
+/** The entry that carries out a plan. */
 export function entryOf(
   head: Pick<Entry, "kind" | "id" | "pesel" | "sequence" | "time" | "key" | "by">,
   { account, debited, credited, exchange, reverses, note }: Plan,

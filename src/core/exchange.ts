@@ -69,7 +69,7 @@ export function parseTerms(fields: {
 }
 
 /**
- * Refuses what is no number or id of any rate table, and fits into no header.
+ * Refuses a text that no rate table has as its number or id, and no header could carry.
  * @throws FxError invalid-request
  */
 export function requireTableName(table: string): void {

@@ -15,7 +15,7 @@ const accountsAtMost = 10_000;
 
 /**
  * The account's last entry up to `at`; undefined if it was not open yet. The times of its entries never go back, so half
- * of those that are left are ruled out with each that is looked at.
+ * of the remaining entries are ruled out with each that is looked at.
  */
 async function lastEntry(
   store: Store,

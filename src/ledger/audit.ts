@@ -170,7 +170,7 @@ class Audit {
     }
   }
 
-  /** An entry newer than the account's row as it was read is no fault, if the row has it now. */
+  /** An entry that is newer than the account's row is no fault if the row, read again, has it now. */
   async #checkLater({ pesel, row: account }: Chain, later: JournalRow): Promise<void> {
     // The row itself: a store may have the account in a cache, as it was before somebody edited its row. A PESEL that was
     // edited may be none that a database can look for.

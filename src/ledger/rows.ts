@@ -167,7 +167,7 @@ export function refusalHash(row: Omit<RefusalRow, "hash">): string {
 }
 
 /**
- * Takes a row as the database has it, too: see `portRow`.
+ * Also takes a row as the database has it: see `portRow`.
  * @throws DamagedLedger if the row was changed
  */
 export function decodeRefusal(row: RefusalRow): Refusal {
@@ -214,7 +214,7 @@ export function decodeTable(row: RateTableRow): RateTable {
 
 /**
  * The content of a row as a rate table, with the id of that content.
- * @throws Error if it is none
+ * @throws Error if the content is not a rate table
  */
 export function readTable(row: RateTableRow): RateTable {
   const { number, source, trading_date: tradingDate, effective_date: effectiveDate } = row;
@@ -233,7 +233,7 @@ export function readTable(row: RateTableRow): RateTable {
   return identifyTable({ number, tradingDate, effectiveDate, rates }, source, sha256);
 }
 
-/** @throws RangeError if it is none that a published table has */
+/** @throws RangeError unless a published table could have this rate */
 function requireRate({ currency, name, bid, ask }: Rate): void {
   const isQuoted = bid.coefficient > 0n && compareDecimals(bid, ask) < 0;
   if (isQuoted && typeof name === "string" && minorUnitDigits(currency) !== undefined) return;

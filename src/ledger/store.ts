@@ -24,7 +24,7 @@ export interface Store extends TableLedger {
    * account has no balances, and harms no other.
    */
   accounts(page: AccountsPage): Promise<(StoredAccount | DamagedAccount)[]>;
-  /** Entries of one account, newest first, from the one before that of the sequence `before`. */
+  /** Entries of one account with sequences below `before`, newest first. */
   statement(
     pesel: Pesel,
     page: { before?: number | undefined; limit: number },

@@ -40,7 +40,7 @@ function definitionsIn(line: string, table: string): string[] {
   ];
 }
 
-/** Takes the names of tables. An index that is being built, or whose building failed, is none. */
+/** Takes the names of tables. Leaves out an index that is being built, or whose building failed. */
 const selectDefinitions = `
   with relation as (
     select oid, relname from pg_class

@@ -50,7 +50,7 @@ export interface Inspection {
   readonly recorded: boolean;
   /** The number of the source's newest table, if it answers. */
   readonly table: string | undefined;
-  /** Why there is none, or why it would not come into force, with the way to let it through. */
+  /** Why there is no such table, or why it would not come into force, with the way to let it through. */
   readonly problem: string | undefined;
   readonly clock: string | undefined;
 }

@@ -12,7 +12,7 @@ import {
   selectInForce,
 } from "./statements.ts";
 
-/** The rows of what a transaction looks up. */
+/** The rows that a transaction looks up. */
 interface LoadedRows {
   readonly accounts: readonly SqlRow[];
   readonly keyed: readonly SqlRow[];

@@ -37,7 +37,7 @@ const reasons: Readonly<Record<number, string>> = {
 export function storageFailure(error: unknown, what: string): unknown {
   if (error instanceof FxError || !(error instanceof Error)) return error;
   const code = resultCodeOf(error);
-  // The binding gives none where a row of several cannot be read.
+  // The binding gives no code where one of several rows cannot be read.
   if (code === undefined && (error as NodeJS.ErrnoException).code !== "ERR_SQLITE_ERROR") return error;
   if (code === resultCodes.busy) {
     return new FxError(

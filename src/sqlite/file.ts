@@ -145,7 +145,7 @@ function existing<T>(look: () => T): T | undefined {
   }
 }
 
-/** Undefined if there is none, or no permission to see it. */
+/** Undefined if there is no such file, or no permission to see it. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

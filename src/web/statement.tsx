@@ -145,7 +145,7 @@ interface LaterPagesProps extends EntryActions {
   readonly cursor: string;
 }
 
-/** The pages from a cursor on, each read when one comes near the end of those before it. */
+/** The pages from a cursor on, each read when the reader comes near the end of those before it. */
 function LaterPages({ path, period, cursor, ...actions }: LaterPagesProps) {
   const { texts } = useApp();
   const [pages, setPages] = useState<readonly StatementJson[]>([]);

@@ -4,7 +4,7 @@ import type { Exchange, ExchangeTerms, Quote } from "../core/exchange.ts";
 import { amountText, date, money, orNull, rateValue, source, tableId, tableNumber } from "./fields.ts";
 import { hasOneAmount, oneAmount, pair } from "./orders.ts";
 
-/** Quotes, and the exchanges that orders come to. */
+/** Quotes, and the exchanges that orders are settled as. */
 
 export const quoteQuery = z
   .strictObject({

@@ -88,7 +88,7 @@ function decimalText(value: number, digits = 0): string {
   return formatDecimal(requireDecimal(String(value)), digits);
 }
 
-/** As RFC 4180 has it. */
+/** A line of CSV as in RFC 4180, with its line end. */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => csvCell(visible(cell))).join(",")}\r\n`;
 }

@@ -107,7 +107,7 @@ async function listTokens(context: Context, options: CommandOptions): Promise<vo
 
 /**
  * @param replace returns the tokens that take the place of the one with this name: one or none
- * @throws UsageError if there is none of this name
+ * @throws UsageError if there is no token of this name
  */
 async function changeToken(
   path: string,

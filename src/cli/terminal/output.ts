@@ -238,7 +238,7 @@ export function fold(text: string, columns: number): string[] {
 
 /** How many columns of a terminal the text's widest line takes. */
 function width(text: string): number {
-  // Joiners take none. Between emoji they are part of one.
+  // Joiners take no column. Between emoji, they make one emoji.
   const lines = text.replace(/\u200c|\u200d(?!\p{Emoji})/gu, "").split("\n");
   return Math.max(...lines.map((line) => stringWidth(line)));
 }

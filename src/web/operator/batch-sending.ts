@@ -9,7 +9,7 @@ import { RunStart } from "../../wire/run-start.ts";
 import { NoAnswer, ProblemAnswer, type Server } from "../answers.ts";
 import type { AnsweredLine } from "./batch-file.ts";
 
-/** Lines in one request, of which the next begins when all are answered. */
+/** Lines in one request. The next request begins when all of them are answered. */
 const linesAtOnce = 256;
 /** Attempts in a row that bring no answer. */
 const attempts = 5;

@@ -21,7 +21,7 @@ const largestMiB = 256;
  * @param path of the file; "-" is standard input
  * @param id by default made of what the lines ask for
  * @param encoding of its text: UTF-8 by default, or what its byte-order mark says
- * @throws UsageError if it cannot be read, is none, or is written to meanwhile
+ * @throws UsageError if the file cannot be read, is no batch, or is written to meanwhile
  */
 export async function openBatch(
   path: string,
@@ -48,7 +48,7 @@ function idIn(file: BatchFile): Pick<Batch, "id" | "hasUnread"> {
 
 /**
  * The standard name of an encoding: "windows-1250" for "CP1250".
- * @throws UsageError if there is none
+ * @throws UsageError if there is no such encoding
  */
 function encodingNamed(label: string): string {
   try {

@@ -29,7 +29,7 @@ const madeKey = /^(b[\w-]{3})[\w-]{16}(?::\d+)?$/;
 
 /**
  * Finds out whether most lines of a file were done by one other batch: the file may be a corrected or a longer version
- * of that one, and most of it would be done once more.
+ * of that one, and most of it would be done a second time.
  */
 export async function findOverlap(
   batch: Batch,
@@ -50,7 +50,7 @@ export async function findOverlap(
   return most !== undefined && most.lines * 2 > sample.length ? most : undefined;
 }
 
-/** Warns, before anything is sent, that most lines would be done once more. */
+/** Warns, before anything is sent, that most lines would be done a second time. */
 export function tellOverlap(stderr: Screen, { lines, among, last }: Overlap, json: boolean): void {
   if (json) {
     writeJson(stderr, { overlap: { lines, among, last: last.toISOString() } });

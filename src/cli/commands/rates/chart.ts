@@ -58,7 +58,7 @@ function painted(row: readonly BrailleCell[], series: readonly Series[]): string
   for (const { bits, series: by } of row) {
     const text = bits === 0 ? " " : String.fromCodePoint(0x2800 + bits);
     const run = runs.at(-1);
-    // A gap takes the paint of what is before it.
+    // A gap has the colour of the dots before it.
     if (run !== undefined && (bits === 0 || run.series === by)) run.text += text;
     else runs.push({ text, series: bits === 0 ? -1 : by });
   }

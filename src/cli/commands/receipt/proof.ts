@@ -96,7 +96,7 @@ async function verify(context: Context, file: string, { checkpoint, json }: Veri
   ]);
 }
 
-/** @throws UsageError if there is no such file, or it is none that fx writes */
+/** @throws UsageError if the file cannot be read, or is not a proof that fx writes */
 async function readProof(path: string): Promise<ReceiptProof> {
   const { receiptProof } = await import("../../../wire/proof.ts");
   let text: string;
