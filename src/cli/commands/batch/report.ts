@@ -156,7 +156,9 @@ export class Report {
     if (json) writeJson(screen, summary);
     else {
       writeRecord(screen, this.#summaryPairs(summary, before?.time));
-      for (const hint of before === undefined ? hints : [before.hint, ...hints]) writeText(screen, hint);
+      // Of a batch that is not complete the rest is to be done, and not all of it again.
+      const again = before === undefined || !complete ? [] : [before.hint];
+      for (const hint of [...again, ...hints]) writeText(screen, hint);
     }
     return summary.exit;
   }

@@ -444,6 +444,21 @@ describe("fx batch over lines that were done before", () => {
     assert.equal((await balances()).USD, 4);
   });
 
+  test("fx batch that did not come to its end says how to do the rest, and not how to do all of it again", async (t) => {
+    const { fx, write } = await desk(t);
+    write("orders.csv", [
+      header,
+      `${adult()},PLN,USD,1,`,
+      `${adult()},PLN,USD,9999999,`,
+      `${adult()},PLN,USD,2,`,
+    ]);
+    await fx("batch orders.csv --stop-on-error");
+    const { stderr, exit } = await fx("batch orders.csv --stop-on-error");
+    assert.equal(exit, 3);
+    assert.match(stderr, /\ndone before\t1\n(?:.*\n)*stopped\tbefore the end\nTo do the rest, /);
+    assert.doesNotMatch(stderr, /the whole batch again/);
+  });
+
   test("fx batch --json reports lines that were done before in documents", async (t) => {
     const { fx } = await copied(t);
     const { doneBefore } = JSON.parse((await fx("batch copy.csv --json")).stderr);
