@@ -2,11 +2,12 @@ import { type Account, accountBeforeEntries } from "../core/account.ts";
 import { entryOf, type Plan, planChange, requestBehind } from "../core/change.ts";
 import type { CurrencyCode } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
+import type { Exchange } from "../core/exchange.ts";
 import { accountAfter, type Entry, entryText } from "../core/journal.ts";
 import { formatMoney } from "../core/money.ts";
 import { holderWords } from "../core/names.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { RateTable } from "../core/rates.ts";
+import type { Rate, RateTable } from "../core/rates.ts";
 import type { AccountHead } from "../core/service.ts";
 import { failureOf } from "./decision.ts";
 import { limits } from "./limits.ts";
@@ -18,7 +19,7 @@ export type Discrepancy = readonly [problem: string, recorded: string, recompute
 
 /** The facts with which an entry is compared, besides the entries before it. */
 export interface Evidence {
-  /** The rate table that an exchange names. */
+  /** The rate table that an exchange names; undefined if it is not in the store. */
   readonly table?: RateTable | undefined;
   /** When that table was in force, and whether trading was suspended then. */
   readonly inForce?: readonly InForce[] | undefined;
@@ -96,21 +97,19 @@ export class Chain {
 
   #decideAgain(text: string, entry: Entry, { table, inForce, undone }: Evidence): Discrepancy[] {
     const { exchange, kind, time } = entry;
-    const isExchange = kind === "exchange" && exchange !== undefined;
-    if (isExchange && table === undefined) {
-      return [["rate table", exchange.tableId, "no such table in the store"]];
+    const found: Discrepancy[] = [];
+    let traded: InForce | undefined;
+    if (kind === "exchange" && exchange !== undefined) {
+      const epochs = epochsOf(inForce, this.#epoch, time.getTime());
+      traded = epochs.find(({ isSuspended }) => !isSuspended) ?? epochs[0];
+      if (table === undefined) found.push(["rate table", exchange.tableId, "no such table in the store"]);
+      else if (traded === undefined) found.push(["rate table in force", exchange.table, "not in force then"]);
     }
-    const epochs = isExchange ? epochsOf(inForce, this.#epoch, time.getTime()) : [];
-    const traded = epochs.find(({ isSuspended }) => !isSuspended) ?? epochs[0];
     this.#epoch = traded?.epoch ?? this.#epoch;
-    const found: Discrepancy[] =
-      isExchange && traded === undefined
-        ? [["rate table in force", exchange.table, "not in force then"]]
-        : [];
     let plan: Plan;
     try {
       plan = planChange(this.#account, requestBehind(entry), {
-        table: () => table as RateTable,
+        table: () => table ?? recordedTable(exchange as Exchange),
         requireTrading: () => {
           if (traded?.isSuspended) throw new FxError("trading-suspended", "Trading was suspended.");
         },
@@ -166,6 +165,21 @@ function epochsOf(inForce: readonly InForce[] = [], least: number, timeMs: numbe
     ({ epoch, fromMs, untilMs }) =>
       epoch >= least && timeMs >= fromMs - tolerance && timeMs <= untilMs + tolerance,
   );
+}
+
+/** The rate table of an exchange as far as the exchange itself has it. */
+function recordedTable({ sold, bought, bid, ask, table, tableId, effectiveDate }: Exchange): RateTable {
+  const sides = [
+    { currency: sold.currency, rate: bid },
+    { currency: bought.currency, rate: ask },
+  ];
+  const rates = sides.flatMap(({ currency, rate }): [CurrencyCode, Rate][] =>
+    rate === undefined ? [] : [[currency, { currency, name: "", bid: rate, ask: rate }]],
+  );
+  return {
+    ...{ id: tableId, source: "", number: table },
+    ...{ tradingDate: effectiveDate, effectiveDate, rates: new Map(rates) },
+  };
 }
 
 /** The entry that a reversal undoes, as it was before the reversal. */

@@ -185,6 +185,22 @@ const forgeries: readonly [what: string, entries: readonly Entry[], findings: re
     [opened, buy({ tableId: "0".repeat(32) })],
     [[2, "rate table", "0".repeat(32), "no such table in the store"]],
   ],
+  [
+    "money that was made in an exchange at a table that nobody has",
+    [opened, buy({ tableId: "0".repeat(32), balances: [money(63_001n), money(10_000n, "USD")] })],
+    [
+      [2, "rate table", "0".repeat(32), "no such table in the store"],
+      [2, "balances in the entry", '{"PLN":63001,"USD":10000}', '{"PLN":63000,"USD":10000}'],
+    ],
+  ],
+  [
+    "an exchange of a blocked account at a table that nobody has",
+    [opened, block, buy({ sequence: 3, blocked: true, tableId: "0".repeat(32) })],
+    [
+      [3, "rate table", "0".repeat(32), "no such table in the store"],
+      [3, refused, "exchange", "account-blocked"],
+    ],
+  ],
 ];
 
 describe("an audit of entries whose hashes are right", () => {
