@@ -107,7 +107,7 @@ test("In the command, only open.ts imports a store, a source or a client, with f
       "rates/trading.ts",
     ],
     "cli/commands/serve/tls.ts": ["http/server.ts"],
-    // It tells whether the tables of a source age.
+    // Only the rule that says whether the tables of a source age.
     "cli/program.ts": ["rates/source.ts"],
   } as Record<string, readonly string[]>;
   const inCli = files.filter(({ folder, file }) => folder === "cli" && file !== "cli/open.ts");
