@@ -2,7 +2,14 @@ import { csvCell, type Separator, separators, textOfCell } from "../core/csv.ts"
 import { FxError } from "../core/errors.ts";
 import { readAmount } from "./amount.ts";
 import { blank, cleanCell } from "./cell.ts";
-import { type BatchFormat, type BatchLine, invalid, type TextLine, valueOrError } from "./line.ts";
+import {
+  type BatchFormat,
+  type BatchLine,
+  invalid,
+  type TextLine,
+  type TextLines,
+  valueOrError,
+} from "./line.ts";
 import { recordIn } from "./record.ts";
 import { UnfitFile } from "./unfit-file.ts";
 
@@ -93,7 +100,7 @@ export function csv(line: TextLine, isMarked: boolean, separator?: string): Batc
     needsRates: kind.needsRates,
     header: head + rows.text(rows.keyed),
     unread,
-    read: (lines, isCut) => rows.read(lines, isCut),
+    read: (lines, start, isCut) => rows.read(lines, start, isCut),
   };
 }
 
@@ -180,9 +187,9 @@ class Rows {
     this.keyed = this.#key >= 0 ? columns : [...columns, "key"];
   }
 
-  *read(lines: readonly TextLine[], isCut: boolean): Generator<BatchLine> {
-    for (let at = 0; at < lines.length; ) {
-      const line = lines[at] as TextLine;
+  *read(lines: TextLines, start: number, isCut: boolean): Generator<BatchLine> {
+    for (let at = start; at < lines.length; ) {
+      const line = lines.at(at) as TextLine;
       const span = line.fault ?? this.#span(lines, at);
       const next = at + (span instanceof FxError ? 1 : span.lines);
       const row =
@@ -195,16 +202,17 @@ class Rows {
   }
 
   /** The row that begins with the line at `at`, on as many lines as its quotes are open, or what is wrong with them. */
-  #span(lines: readonly TextLine[], at: number): Span | FxError {
-    let { text } = lines[at] as TextLine;
+  #span(lines: TextLines, at: number): Span | FxError {
+    let { text, number } = lines.at(at) as TextLine;
     if (!text.includes('"')) return { text, cells: text.split(this.#separator), lines: 1 };
     let cells = recordIn(text, this.#separator);
     let next = at + 1;
     while (cells === "open") {
-      const line = lines[next];
+      const line = lines.at(next);
       if (line === undefined || line.fault !== undefined) return quoteFault("is not closed");
       // Blank lines were left out.
-      text += "\n".repeat(line.number - (lines[next - 1] as TextLine).number) + line.text;
+      text += "\n".repeat(line.number - number) + line.text;
+      number = line.number;
       if (text.length > rowLimit) return quoteFault("is not closed");
       if (line.text.includes('"')) cells = recordIn(text, this.#separator);
       next += 1;

@@ -2,7 +2,7 @@ import { cleanCell } from "./cell.ts";
 import { csv, isEmptyRow, separatorIn } from "./csv.ts";
 import { decodeText } from "./encoding.ts";
 import { BatchId, type Digest } from "./keys.ts";
-import { type BatchFormat, type BatchLine, invalid, type TextLine } from "./line.ts";
+import { type BatchFormat, type BatchLine, invalid, type TextLines } from "./line.ts";
 import { ndjson } from "./ndjson.ts";
 
 /** A file of requests. */
@@ -25,9 +25,13 @@ const longestLine = 16_384;
 export function readFile(bytes: Uint8Array, encoding?: string): BatchFile {
   const { text, isMarked } = decodeText(bytes, encoding);
   const all = textLines(text);
-  const { format, lines } = formatOf(all, isMarked);
+  const { format, start } = formatOf(all, isMarked);
   const isCut = !text.endsWith("\n");
-  return { format, lineCount: all.at(-1)?.number ?? 0, lines: () => format.read(lines, isCut) };
+  return {
+    format,
+    lineCount: all.at(all.length - 1)?.number ?? 0,
+    lines: () => format.read(all, start, isCut),
+  };
 }
 
 /** The id that a file has by its lines. */
@@ -37,13 +41,33 @@ export function idOf({ lines }: BatchFile, digestOf: Digest): BatchId {
   return id;
 }
 
-function textLines(text: string): TextLine[] {
-  return text.split("\n").flatMap((whole, index): TextLine[] => {
-    const line = whole.endsWith("\r") ? whole.slice(0, -1) : whole;
-    if (/^[ \t]*$/.test(line)) return [];
-    const fault = isLong(line) ? invalid(`The line is longer than ${longestLine / 1024} KiB.`) : undefined;
-    return [{ number: index + 1, text: line, fault }];
-  });
+function textLines(text: string): TextLines {
+  /** The number and the start of each line that is not blank. */
+  const found: { readonly numbers: number[]; readonly starts: number[] } = { numbers: [], starts: [] };
+  for (let number = 1, start = 0; start < text.length; number += 1) {
+    const line = lineAt(text, start);
+    if (!/^[ \t]*\r?$/.test(line)) {
+      found.numbers.push(number);
+      found.starts.push(start);
+    }
+    start += line.length + 1;
+  }
+  return {
+    length: found.starts.length,
+    at: (index) => {
+      const [number, start] = [found.numbers[index], found.starts[index]];
+      if (number === undefined || start === undefined) return undefined;
+      const line = lineAt(text, start).replace(/\r$/, "");
+      const fault = isLong(line) ? invalid(`The line is longer than ${longestLine / 1024} KiB.`) : undefined;
+      return { number, text: line, fault };
+    },
+  };
+}
+
+/** The line that begins at `start`, with the carriage return at its end, if it has one. */
+function lineAt(text: string, start: number): string {
+  const end = text.indexOf("\n", start);
+  return end < 0 ? text.slice(start) : text.slice(start, end);
 }
 
 function isLong(text: string): boolean {
@@ -51,18 +75,19 @@ function isLong(text: string): boolean {
   return text.length * 3 > longestLine && new TextEncoder().encode(text).length > longestLine;
 }
 
-/** How the lines are written, by the first that has anything in it, and those below the header. */
+/** How the lines are written, by the first that has anything in it, and the index of the first below the header. */
 function formatOf(
-  lines: readonly TextLine[],
+  lines: TextLines,
   isMarked: boolean,
-): { readonly format: BatchFormat; readonly lines: readonly TextLine[] } {
+): { readonly format: BatchFormat; readonly start: number } {
   let separator: string | undefined;
-  for (const [index, line] of lines.entries()) {
+  for (let index = 0; ; index += 1) {
+    const line = lines.at(index);
+    if (line === undefined) return { format: { ...ndjson, needsRates: false }, start: lines.length };
     const named = separatorIn(line.text);
     separator ??= named;
     if (named !== undefined || isEmptyRow(line.text)) continue;
-    if (cleanCell(line.text).startsWith("{")) return { format: ndjson, lines: lines.slice(index) };
-    return { format: csv(line, isMarked, separator), lines: lines.slice(index + 1) };
+    if (cleanCell(line.text).startsWith("{")) return { format: ndjson, start: index };
+    return { format: csv(line, isMarked, separator), start: index + 1 };
   }
-  return { format: { ...ndjson, needsRates: false }, lines: [] };
 }

@@ -8,6 +8,12 @@ export interface TextLine {
   readonly fault: FxError | undefined;
 }
 
+/** Lines of a file, each made when it is asked for: a million of them would take more memory than their text. */
+export interface TextLines {
+  readonly length: number;
+  at(index: number): TextLine | undefined;
+}
+
 /** One line of a batch: of CSV, a row, which may have line breaks in quoted cells. */
 export interface BatchLine {
   /** The number of the row's first line in the file. */
@@ -37,10 +43,10 @@ export interface BatchFormat {
   /** The columns that fx does not read. */
   readonly unread: readonly string[];
   /**
-   * Reads all lines of the file below its header.
+   * Reads the lines of the file from `start` on, which is below its header.
    * @param isCut whether the last of them has no end, and so may lack a part
    */
-  readonly read: (lines: readonly TextLine[], isCut: boolean) => Iterable<BatchLine>;
+  readonly read: (lines: TextLines, start: number, isCut: boolean) => Iterable<BatchLine>;
 }
 
 export function invalid(message: string): FxError {

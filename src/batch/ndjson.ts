@@ -9,8 +9,9 @@ export const ndjson: BatchFormat = {
   needsRates: true,
   header: undefined,
   unread: [],
-  *read(lines) {
-    for (const line of lines) {
+  *read(lines, start) {
+    for (let at = start; at < lines.length; at += 1) {
+      const line = lines.at(at) as TextLine;
       const text = cleanCell(line.text);
       if (text !== "") yield readLine(line, text);
     }

@@ -156,7 +156,7 @@ export class Report {
     if (json) writeJson(screen, summary);
     else {
       writeRecord(screen, this.#summaryPairs(summary, before?.time));
-      // Of a batch that is not complete the rest is to be done, and not all of it again.
+      // Says how to do the rest of an incomplete batch, and not how to do all of it again.
       const again = before === undefined || !complete ? [] : [before.hint];
       for (const hint of [...again, ...hints]) writeText(screen, hint);
     }
