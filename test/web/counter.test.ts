@@ -88,7 +88,7 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await find(page, "80010112340", "Anna Nowak");
     const wrong = [
       ["USD", "", "Type an amount"],
-      ["USD", "ten", "no amount"],
+      ["USD", "ten", "not an amount"],
       ["USD", "1.234", "thousands or decimals"],
       ["USD", "0", "more than 0"],
       ["USD", "-5", "more than 0"],
