@@ -180,7 +180,7 @@ const failure = z.object({
   exit: z.int(),
   key: z.string().optional(),
 });
-const doneBefore = z.object({ lines: z.int(), first: z.string().nullable(), hint: z.string() });
+const doneBefore = z.object({ lines: z.int(), first: z.string().nullable(), hint: z.string().nullable() });
 /** The shapes of a command's documents. The first command that matches a line is the line's. */
 const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
   ["fx account create", account.in.extend({ ...keyed, receipt: z.string() })],

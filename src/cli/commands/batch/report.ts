@@ -31,7 +31,7 @@ interface Summary {
   readonly replayed: number;
   readonly refused: number;
   readonly failed: number;
-  /** The lines in `replayed`: when the first was done, and how to do them again. */
+  /** The lines in `replayed`: when the first was done and, once the batch is complete, how to do them again. */
   readonly doneBefore: object | null;
   /** The file of the refused lines. */
   readonly rejects: string | null;
@@ -142,11 +142,13 @@ export class Report {
     const hints = this.#hints(complete, isTableReplaced);
     const before = replayed === 0 ? undefined : this.#doneBefore;
     const first = before?.time?.toISOString() ?? null;
+    // Under a new id, an incomplete batch would do twice what was done.
+    const again = complete ? (before?.hint ?? null) : null;
     const summary: Summary = {
       id: batch.id,
       dryRun,
       ...this.#counts,
-      doneBefore: before === undefined ? null : { lines: replayed, first, hint: before.hint },
+      doneBefore: before === undefined ? null : { lines: replayed, first, hint: again },
       rejects: refused > this.#reusedKeys && problem === undefined ? (rejects?.path ?? null) : null,
       complete,
       hint: hints.join(" ") || null,
@@ -156,9 +158,7 @@ export class Report {
     if (json) writeJson(screen, summary);
     else {
       writeRecord(screen, this.#summaryPairs(summary, before?.time));
-      // Says how to do the rest of an incomplete batch, and not how to do all of it again.
-      const again = before === undefined || !complete ? [] : [before.hint];
-      for (const hint of [...again, ...hints]) writeText(screen, hint);
+      for (const hint of again === null ? hints : [again, ...hints]) writeText(screen, hint);
     }
     return summary.exit;
   }

@@ -457,6 +457,9 @@ describe("fx batch over lines that were done before", () => {
     assert.equal(exit, 3);
     assert.match(stderr, /\ndone before\t1\n(?:.*\n)*stopped\tbefore the end\nTo do the rest, /);
     assert.doesNotMatch(stderr, /the whole batch again/);
+    const summary = JSON.parse((await fx("batch orders.csv --stop-on-error --json")).stderr);
+    assert.deepEqual([summary.doneBefore.lines, summary.doneBefore.hint], [1, null]);
+    assert.match(summary.hint, /^To do the rest, /);
   });
 
   test("fx batch --json reports lines that were done before in documents", async (t) => {
