@@ -8,10 +8,10 @@ import { NoAnswer, ProblemAnswer, type Query, urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";
 import type { Customer } from "./customer.ts";
 import type { Desk } from "./desk.ts";
-import type { Format, Language } from "./format.ts";
+import type { Format } from "./format.ts";
 import { type Read, type Reads, unasked } from "./reads.ts";
-import { refusalText } from "./refusal-text.ts";
-import type { Texts } from "./texts.ts";
+import { refusalText } from "./server-words.ts";
+import type { Language, Texts } from "./texts.ts";
 import type { Watched } from "./watched.ts";
 
 /** The context of every part of the page. */

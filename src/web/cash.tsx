@@ -9,6 +9,7 @@ import { AmountField, CurrencyField, Field } from "./field.tsx";
 import { typedAmount } from "./format.ts";
 import { Asked } from "./question.tsx";
 import { Reasoned } from "./reasoned.tsx";
+import { fill } from "./texts.ts";
 
 interface CashProps {
   readonly account: ListedAccountJson;
@@ -110,14 +111,14 @@ export function CashFields({ pesel, held, deposit, withdraw, isDisabled, onWish 
         {withdraw !== undefined && <Button label={withdraw} onClick={() => ask("withdrawal")} />}
         {most.amount > 0 && withdraw !== undefined && (
           <Button
-            label={texts.allOfIt(format.money(most))}
+            label={fill(texts.allOfIt, format.money(most))}
             class="plain"
             onClick={() => edit({ typed: format.typed(most.amount, currency) })}
           />
         )}
         {isMore && (
           <span class="muted" role="status">
-            {texts.onlyHeld(format.money(most))}
+            {fill(texts.onlyHeld, format.money(most))}
           </span>
         )}
       </p>

@@ -3,6 +3,7 @@ import type { RateHistoryJson } from "../wire/rates.ts";
 import { useApp, useGet } from "./app.ts";
 import { Button, Unread } from "./elements.tsx";
 import { useFocusReturn } from "./focus.ts";
+import { fill } from "./texts.ts";
 
 /** The points of a line through `values`, in a box of 100 by 100 whose bottom is `least` and whose top is `most`. */
 function pointsOf(values: readonly number[], least: number, most: number): string {
@@ -39,7 +40,7 @@ export function History({ code, onClose }: { readonly code: string; readonly onC
   const place = useRef<HTMLElement>(null);
   useFocusReturn();
   useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), [code]);
-  const title = texts.ratesHistory(code);
+  const title = fill(texts.ratesHistory, code);
   return (
     <section
       ref={place}
@@ -143,7 +144,7 @@ function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
           <span key={side} class={side}>{`${texts[side]}: ${shown ? format.rate(shown[side]) : "–"}`}</span>
         ))}
       </p>
-      <p class="muted figures">{texts.extremes(format.rate(lowestBid), format.rate(highestAsk))}</p>
+      <p class="muted figures">{fill(texts.extremes, format.rate(lowestBid), format.rate(highestAsk))}</p>
     </>
   );
 }

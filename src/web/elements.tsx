@@ -4,6 +4,7 @@ import type { MoneyJson } from "../wire/fields.ts";
 import { useApp, useFailureText } from "./app.ts";
 import type { Format } from "./format.ts";
 import type { Read } from "./reads.ts";
+import { fill } from "./texts.ts";
 
 /** A button that submits no form, with a text on it. */
 export function Button({ label, ...rest }: JSX.IntrinsicElements["button"] & { readonly label: string }) {
@@ -111,7 +112,7 @@ export function Unread({ read: { value, failure, isLoading, time } }: { readonly
     return (
       <p role="alert">
         {failureText(failure)}
-        {value !== undefined && time !== undefined && ` ${texts.asOf(format.time(time.toISOString()))}`}
+        {value !== undefined && time !== undefined && ` ${fill(texts.asOf, format.time(time.toISOString()))}`}
       </p>
     );
   }

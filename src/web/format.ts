@@ -1,8 +1,7 @@
 import { readWritten } from "../batch/amount.ts";
 import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
 import { warsawDate } from "../core/date.ts";
-
-export type Language = "en" | "pl";
+import type { Language } from "./texts.ts";
 
 /** Numbers and dates as the reader writes them. */
 export class Format {

@@ -7,6 +7,8 @@ import { Button, Unread } from "./elements.tsx";
 import { ageInDays } from "./format.ts";
 import { Resume } from "./operator/trading.tsx";
 import type { Read } from "./reads.ts";
+import { noNewerTableText, notTradedText } from "./server-words.ts";
+import { fill } from "./texts.ts";
 
 export type View = "counter" | "position" | "till" | "audit" | "batch";
 
@@ -77,7 +79,7 @@ function TableInForce() {
   if (rates === undefined) return <p class="table-in-force" />;
   return (
     <p class="table-in-force">
-      {texts.tableOf(rates.table, format.date(rates.effectiveDate))}
+      {fill(texts.tableOf, rates.table, format.date(rates.effectiveDate))}
       <span class="muted"> · {format.days(ageInDays(rates.effectiveDate))}</span>
     </p>
   );
@@ -90,15 +92,19 @@ function TokenExpiry() {
   const { caller, texts, format } = useApp();
   const { expires } = caller;
   if (expires === null || Date.parse(expires) - Date.now() > dayMs) return null;
-  return <p class="banner warn">{texts.tokenExpires(format.time(expires))}</p>;
+  return <p class="banner warn">{fill(texts.tokenExpires, format.time(expires))}</p>;
 }
 
 /** Why there is no newer table: one is held back, or the source does not answer. */
 function NoNewerTable() {
-  const { texts } = useApp();
+  const { language, texts } = useApp();
   const { problem, heldBack } = useGet<ReadyJson>("health/ready").value?.rates ?? {};
   if (problem == null) return null;
-  return <p class="banner warn">{texts.noNewerTable(problem, heldBack ?? null)}</p>;
+  return (
+    <p class="banner warn">
+      {fill(texts.noNewerTable, noNewerTableText(problem, heldBack ?? null, language))}
+    </p>
+  );
 }
 
 /** Why trading is suspended, with the button that resumes it for an operator. */
@@ -107,7 +113,9 @@ function Suspended({ reason, by, since }: NonNullable<RatesJson["suspension"]>) 
   const isOperator = useMay("operator");
   return (
     <p class="banner warn">
-      {texts.suspendedFor(reason, format.time(since), by ?? "")}
+      {by === null
+        ? fill(texts.suspendedSince, format.time(since), reason)
+        : fill(texts.suspendedBy, format.time(since), by, reason)}
       {isOperator && <Resume />}
     </p>
   );
@@ -115,13 +123,15 @@ function Suspended({ reason, by, since }: NonNullable<RatesJson["suspension"]>) 
 
 /** Whether orders are settled, and why they are not. */
 function RatesBanner({ failure }: { readonly failure: unknown }) {
-  const { rates, texts } = useApp();
+  const { language, rates, texts } = useApp();
   if (rates === undefined) {
     const detail = failure instanceof ProblemAnswer ? failure.problem.detail : "";
-    return failure === undefined ? null : <p class="banner warn">{texts.noRates(detail)}</p>;
+    return failure === undefined ? null : <p class="banner warn">{fill(texts.noRates, detail)}</p>;
   }
   const { tradable, recorded, reason, reasonCode, suspension } = rates;
   if (suspension) return <Suspended {...suspension} />;
   if (tradable || reasonCode === null) return recorded ? <p class="banner">{texts.recordedRates}</p> : null;
-  return <p class="banner warn">{texts.notTraded(reasonCode, reason ?? "")}</p>;
+  return (
+    <p class="banner warn">{fill(texts.notTraded, notTradedText(reasonCode, reason ?? "", language))}</p>
+  );
 }

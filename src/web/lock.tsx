@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Field } from "./field.tsx";
 import { mayHavePin, mostWrongPins, type Session } from "./session.ts";
-import type { Texts } from "./texts.ts";
+import { fill, type Texts } from "./texts.ts";
 
 const idleMs = 10 * 60_000;
 const lookMs = 5000;
@@ -41,6 +41,12 @@ interface LockProps {
 
 const leastPin = 4;
 
+/** @param left the attempts that are left */
+function wrongPinText(stage: Session["stage"], left: number, texts: Texts): string {
+  if (stage !== "pin") return texts.pinsWrong;
+  return left === 1 ? texts.pinWrongOneLeft : fill(texts.pinWrong, left);
+}
+
 /** The page's only content while it is locked: asks for the PIN, the token, or a click. */
 export function Lock({ session, texts, isNotSent, isUnsettled }: LockProps) {
   const { stage, wrongPins, isRefused } = session;
@@ -51,7 +57,7 @@ export function Lock({ session, texts, isNotSent, isUnsettled }: LockProps) {
     isUnsettled && texts.unsettled,
     isNotSent && stage === "token" && texts.notSentSignIn,
     isRefused && texts.tokenWrong,
-    wrongPins > 0 && (stage === "pin" ? texts.pinWrong(mostWrongPins - wrongPins) : texts.pinsWrong),
+    wrongPins > 0 && wrongPinText(stage, mostWrongPins - wrongPins, texts),
   ].filter((text) => text !== false);
   // Keys are derived from PINs slowly, on purpose.
   const [isBusy, setBusy] = useState(false);
@@ -86,7 +92,7 @@ export function Lock({ session, texts, isNotSent, isUnsettled }: LockProps) {
             inputMode="numeric"
             value={pin}
             onValue={setPin}
-            fault={isShort && stage === "token" ? texts.pinShort(leastPin) : undefined}
+            fault={isShort && stage === "token" ? fill(texts.pinShort, leastPin) : undefined}
           />
         )}
         <button type="submit" class="primary" aria-busy={isBusy}>

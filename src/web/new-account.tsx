@@ -8,6 +8,7 @@ import { useFocusReturn } from "./focus.ts";
 import { groupedPesel, typedAmount } from "./format.ts";
 import { peselFault } from "./pesel-fault.ts";
 import { Asked } from "./question.tsx";
+import { fill } from "./texts.ts";
 
 interface NewAccountProps {
   readonly onOpened: (pesel: string) => void;
@@ -17,6 +18,7 @@ interface NewAccountProps {
 export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   const { desk, texts, format } = useApp();
   const { pesel, name, surname, initial } = desk.opening;
+  const holder = { name: name.trim(), surname: surname.trim() };
   const digits = digitsOf(pesel);
   const customer = useCustomer(digits);
   const [fault, setFault] = useState<string>();
@@ -35,7 +37,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   const amount = typedAmount(initial === "" ? "0" : initial, "PLN", { zero: true });
   const wrong =
     peselFault(digits, texts) ??
-    (name.trim() === "" || surname.trim() === "" ? texts.nameMissing : undefined) ??
+    (holder.name === "" || holder.surname === "" ? texts.nameMissing : undefined) ??
     ("fault" in amount ? texts.amountFault[amount.fault] : undefined);
   const edit = (draft: Partial<OpeningDraft>) => {
     setFault(undefined);
@@ -44,10 +46,8 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   const open = () => {
     setFault(wrong);
     if (wrong !== undefined || "fault" in amount) return;
-    const holder = { name: name.trim(), surname: surname.trim() };
     void desk.carryOut(digits, { kind: "opening", ...holder, pln: amount.amount }, holder);
   };
-
   const close = () => {
     desk.endOpening();
     onClose();
@@ -80,8 +80,9 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
           {fault !== undefined && <p role="alert">{fault}</p>}
           {wrong === undefined && customer.told === undefined && "amount" in amount && (
             <p class="figures" role="status">
-              {texts.wouldOpen(
-                `${name.trim()} ${surname.trim()}`,
+              {fill(
+                texts.wouldOpen,
+                `${holder.name} ${holder.surname}`,
                 groupedPesel(digits),
                 format.money({ symbol: "PLN", amount: amount.amount }),
               )}

@@ -1,4 +1,5 @@
 import { useApp } from "./app.ts";
+import { fill } from "./texts.ts";
 
 /** The office above a printed receipt or statement. */
 export function Letterhead() {
@@ -9,7 +10,7 @@ export function Letterhead() {
     <address class="on-paper">
       {name !== null && <strong>{name}</strong>}
       {address !== null && <div>{address}</div>}
-      {taxNumber !== null && <div>{texts.taxNumber(taxNumber)}</div>}
+      {taxNumber !== null && <div>{fill(texts.taxNumber, taxNumber)}</div>}
     </address>
   );
 }

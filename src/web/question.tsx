@@ -11,6 +11,7 @@ import { accountUrl } from "./desk.ts";
 import { Button, type Fact, Facts } from "./elements.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel, sum } from "./format.ts";
+import { fill } from "./texts.ts";
 
 /** An order's holder, the money that leaves and comes, and the balances after it. */
 function OrderFacts({ order }: { readonly order: Order }) {
@@ -28,10 +29,10 @@ function OrderFacts({ order }: { readonly order: Order }) {
     [texts.reverses, undone && `${texts.kind[undone.kind]}, ${format.time(undone.time)}`],
     [texts.out, order.out && `−${format.money(order.out)}`],
     [texts.in, order.in && `+${format.money(order.in)}`],
-    [texts.noted, note],
+    [texts.note, note],
     ...(isOut ? [] : changes).map(
       ({ symbol, before, after }): Fact => [
-        texts.balanceIn(symbol),
+        fill(texts.balanceIn, symbol),
         before === after
           ? format.money({ symbol, amount: before })
           : `${format.amount(before, symbol)} → ${format.money({ symbol, amount: after }).replace("-", "−")}`,

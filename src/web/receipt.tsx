@@ -8,6 +8,7 @@ import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
+import { fill } from "./texts.ts";
 
 interface ReceiptProps {
   readonly entry: EntryJson;
@@ -31,14 +32,14 @@ export function Receipt({ entry, onClose }: ReceiptProps) {
     [texts.bid, exchange?.bid == null ? undefined : format.rate(exchange.bid)],
     [texts.ask, exchange?.ask == null ? undefined : format.rate(exchange.ask)],
     [texts.table, exchange && `${exchange.table}, ${format.date(exchange.effectiveDate)}`],
-    [texts.noted, note ?? undefined],
+    [texts.note, note ?? undefined],
     [texts.reverses, entry.kind === "reversal" ? entry.reverses : undefined],
     [texts.reversedBy, "reversedBy" in entry ? (entry.reversedBy ?? undefined) : undefined],
     [texts.holder, `${entry.name} ${entry.surname}`],
     [texts.pesel, groupedPesel(entry.pesel)],
     [texts.time, format.time(entry.time)],
     [texts.doneBy, by],
-    [texts.number, texts.entryOf(format.count(entry.sequence), entry.id)],
+    [texts.number, fill(texts.entryOf, entry.id, format.count(entry.sequence))],
     [texts.balancesAfter, entry.currencies.map((money) => format.money(money)).join(", ")],
   ];
   return (

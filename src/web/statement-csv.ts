@@ -4,8 +4,8 @@ import { visible } from "../core/visible.ts";
 import type { EntryJson, StatementJson } from "../wire/entries.ts";
 import { statementCells, statementHeadings } from "../wire/statement-csv.ts";
 import { type Server, urlOf } from "./answers.ts";
-import type { Language } from "./format.ts";
-import { textsOf } from "./texts.ts";
+import serverPl from "./texts/server-pl.json" with { type: "json" };
+import { type Language, textsOf } from "./texts.ts";
 
 export interface StatementPeriod {
   /** "2026-06-01", or "" for no bound. */
@@ -32,28 +32,8 @@ export async function wholeStatement(
   return { ...first, entries, next: null };
 }
 
-/** The headings in Polish, and the words for the kinds of entries; amounts and rates stand under `decimals`. */
-const headingsPl: Readonly<Record<string, string>> = {
-  Entry: "Operacja",
-  Date: "Data",
-  Time: "Czas",
-  Kind: "Rodzaj",
-  Out: "Wypływ",
-  "Out currency": "Waluta wypływu",
-  "Out balance": "Saldo po wypływie",
-  In: "Wpływ",
-  "In currency": "Waluta wpływu",
-  "In balance": "Saldo po wpływie",
-  Bid: "Kurs kupna",
-  Ask: "Kurs sprzedaży",
-  Table: "Tabela",
-  Note: "Uwaga",
-  Receipt: "Pokwitowanie",
-  Reverses: "Cofa operację",
-  "Reversed by": "Cofnięta przez",
-  Key: "Klucz",
-  By: "Wykonał",
-};
+const headingsPl: Readonly<Record<string, string>> = serverPl.csvHeadings;
+/** The columns of amounts and rates. */
 const decimals = ["Out", "Out balance", "In", "In balance", "Bid", "Ask"];
 
 /**

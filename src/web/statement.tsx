@@ -17,7 +17,7 @@ import { printOnly } from "./print.ts";
 import { Reasoned } from "./reasoned.tsx";
 import { saveFile } from "./save.ts";
 import { type StatementPeriod, statementCsv, wholeStatement } from "./statement-csv.ts";
-import type { Texts } from "./texts.ts";
+import { fill, type Texts } from "./texts.ts";
 
 export const pageSize = 100;
 
@@ -38,7 +38,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
   const saved = useTask<StatementJson>(question);
   const gather = (signal: AbortSignal) => wholeStatement(api, path, period, signal);
   const save = ({ entries }: StatementJson) => {
-    const name = texts.statementFile(`${account.name} ${account.surname}`, "csv");
+    const name = fill(texts.statementFile, `${account.name} ${account.surname}`, "csv");
     saveFile(name, "text/csv", statementCsv(entries, language));
   };
   useEffect(() => (printed.value === undefined ? undefined : printOnly("statement")), [printed.value]);
@@ -105,14 +105,14 @@ function Downloads({ account, period }: { readonly account: AccountJson; readonl
       <Download
         label={texts.camt}
         url={urlOf(`${path}/statement`, { format: "camt.053", ...period })}
-        name={texts.statementFile(holder, "xml")}
+        name={fill(texts.statementFile, holder, "xml")}
         type="application/xml"
       />
       {isOperator && (
         <Download
           label={texts.savePersonalData}
           url={`${path}/export`}
-          name={texts.personalDataFile(holder)}
+          name={fill(texts.personalDataFile, holder)}
           type="application/json"
         />
       )}
@@ -188,12 +188,15 @@ function PeriodEnds({ period, ends }: { readonly period: StatementPeriod; readon
     balances === null || balances.length === 0
       ? "–"
       : balances.map((money) => format.money(money)).join(" · ");
-  const day = (date: string) => date && format.date(date);
+  const days = [
+    ...(period.from === "" ? [] : [fill(texts.sinceDay, format.date(period.from))]),
+    ...(period.to === "" ? [] : [fill(texts.untilDay, format.date(period.to))]),
+  ];
   return (
     <Facts
       class="ends figures"
       of={[
-        [texts.period, texts.periodOf(day(period.from), day(period.to))],
+        [texts.period, days.join(" ")],
         [texts.before, listed(ends.opening)],
         [texts.afterwards, listed(ends.closing)],
       ]}
@@ -257,14 +260,14 @@ function Row({ entry, texts, format, onReceipt, onReverse }: RowProps) {
         <Button
           label={texts.receipt}
           class="plain"
-          aria-label={texts.receiptOf(time)}
+          aria-label={fill(texts.receiptOf, time)}
           onClick={() => onReceipt(entry)}
         />
         {canReverse && onReverse !== undefined && (
           <Button
             label={texts.reverse}
             class="plain"
-            aria-label={texts.reverseOf(time)}
+            aria-label={fill(texts.reverseOf, time)}
             onClick={() => onReverse(entry)}
           />
         )}

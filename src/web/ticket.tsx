@@ -10,6 +10,7 @@ import { AmountField, CurrencyField } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
 import { Asked } from "./question.tsx";
 import type { Read } from "./reads.ts";
+import { fill } from "./texts.ts";
 
 const pauseMs = 150;
 
@@ -104,7 +105,7 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
         ))}
         {held.amount > 0 && (
           <Button
-            label={texts.allOfIt(format.money(held))}
+            label={fill(texts.allOfIt, format.money(held))}
             class="plain"
             onClick={() => edit({ side: "toSell", typed: format.typed(held.amount, from) })}
           />
@@ -176,16 +177,16 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
             hint
           ) : (
             <>
-              {texts.rateIs(rateText(quote, format))}
+              {fill(texts.rateIs, rateText(quote, format))}
               <br />
-              {texts.tableOf(quote.table, format.date(quote.effectiveDate))}
+              {fill(texts.tableOf, quote.table, format.date(quote.effectiveDate))}
             </>
           )}
         </p>
       </div>
       {isTyped && cost !== undefined && cost > held.amount && (
         <p class="fault" role="status">
-          {texts.onlyHeld(format.money(held))}
+          {fill(texts.onlyHeld, format.money(held))}
         </p>
       )}
     </>

@@ -6,6 +6,7 @@ import { DateField } from "./field.tsx";
 import { sum, typedAmount, warsawTime } from "./format.ts";
 import { Letterhead } from "./paper.tsx";
 import { printOnly } from "./print.ts";
+import { fill } from "./texts.ts";
 
 /** The amounts that are typed for one currency. */
 interface Typed {
@@ -59,7 +60,9 @@ export function Till() {
           <Button label={texts.print} disabled={value === undefined} onClick={() => printOnly("till")} />
         </div>
         <Unread read={read} />
-        {read.time !== undefined && <p role="status">{texts.readAt(format.time(read.time.toISOString()))}</p>}
+        {read.time !== undefined && (
+          <p role="status">{fill(texts.readAt, format.time(read.time.toISOString()))}</p>
+        )}
         {value !== undefined && <Sheet key={`${value.date} ${value.by}`} till={value} />}
       </section>
     </main>

@@ -7,6 +7,7 @@ import { Button } from "./elements.tsx";
 import type { View } from "./header.tsx";
 import type { AuditJob } from "./operator/audit.tsx";
 import type { BatchJob } from "./operator/batch-job.ts";
+import { fill } from "./texts.ts";
 
 interface UnderWayProps {
   readonly view: View;
@@ -44,7 +45,8 @@ export function UnderWay({ view, served, batch, audit, onServe, onView }: UnderW
         .filter((order) => !isInSight(order))
         .map((order) => (
           <div key={order.key} class="banner warn" role="status">
-            {texts.notSettled(
+            {fill(
+              texts.notSettled,
               [
                 texts.kind[order.kind],
                 `${order.holder.name} ${order.holder.surname}`,
@@ -62,7 +64,7 @@ export function UnderWay({ view, served, batch, audit, onServe, onView }: UnderW
         .filter(({ name, isBusy }) => isBusy && name !== view)
         .map(({ name }) => (
           <div key={name} class="banner" role="status">
-            {texts.goesOn(texts[name])}{" "}
+            {fill(texts.goesOn, texts[name])}{" "}
             <Button label={texts.show} class="plain" onClick={() => onView(name)} />
           </div>
         ))}

@@ -7,7 +7,8 @@ import type { Api } from "../api.ts";
 import { useApp, useFailureText, useTask } from "../app.ts";
 import { Button, Columns, Tile } from "../elements.tsx";
 import type { Read } from "../reads.ts";
-import { findingText } from "./finding-text.ts";
+import { findingText } from "../server-words.ts";
+import { fill } from "../texts.ts";
 
 const unread: AuditProgress = { accounts: 0, entries: 0, totalEntries: 0 };
 /** The shortest time between two updates of the screen, as chunks come faster. */
@@ -104,6 +105,8 @@ export function Audit({ job }: { readonly job: AuditJob }) {
 function Progress({ accounts, entries, totalEntries }: AuditProgress) {
   const { format, texts } = useApp();
   const isKnown = totalEntries > 0;
+  const read = format.count(entries);
+  const entriesRead = isKnown ? fill(texts.ofAbout, read, format.count(totalEntries)) : read;
   return (
     <div class="progress">
       <p role="status">{texts.auditRunning}</p>
@@ -112,13 +115,7 @@ function Progress({ accounts, entries, totalEntries }: AuditProgress) {
         max={isKnown ? totalEntries : 1}
         value={isKnown ? Math.min(entries, totalEntries) : undefined}
       />
-      <p class="figures">
-        {texts.auditProgress(
-          format.count(entries),
-          isKnown ? format.count(totalEntries) : undefined,
-          format.count(accounts),
-        )}
-      </p>
+      <p class="figures">{fill(texts.auditProgress, entriesRead, format.count(accounts))}</p>
     </div>
   );
 }

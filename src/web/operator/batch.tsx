@@ -10,8 +10,9 @@ import { knownDigits } from "../../core/money.ts";
 import { NoAnswer } from "../answers.ts";
 import { useApp } from "../app.ts";
 import { Button, Columns, Facts, Tile } from "../elements.tsx";
-import { refusalText } from "../refusal-text.ts";
 import { saveFile } from "../save.ts";
+import { fileFaultText, refusalText } from "../server-words.ts";
+import { fill } from "../texts.ts";
 import { type AnsweredLine, type KeyedFile, rejectsText, resultsText } from "./batch-file.ts";
 import type { BatchJob } from "./batch-job.ts";
 
@@ -23,7 +24,7 @@ function useFaultText(): (fault: unknown) => string {
   const { language, texts } = useApp();
   return (fault) => {
     if (fault === "tooLarge" || fault === "unreadable" || fault === "empty") return texts[fault];
-    if (fault instanceof UnfitFile) return texts.fileFault?.[fault.fault] ?? fault.message;
+    if (fault instanceof UnfitFile) return fileFaultText(fault.fault, fault.message, language);
     if (fault instanceof NoAnswer) return texts.offline;
     if (!(fault instanceof FxError)) throw fault;
     const { code, message, fields } = fault;
@@ -64,17 +65,18 @@ function Choice({ job }: BatchProps) {
   const { api, format, texts } = useApp();
   const faultText = useFaultText();
   const { name, fault, undecoded } = job.state;
-  const line = undecoded?.line === undefined ? undefined : format.count(undecoded.line);
+  const line = undecoded?.line;
+  const place = line === undefined ? name : fill(texts.inLine, name, format.count(line));
   return (
     <>
       <p class="muted">{texts.intro}</p>
       {fault !== undefined && (
-        <p role="alert">{name === "" ? faultText(fault) : texts.inFile(name, line, faultText(fault))}</p>
+        <p role="alert">{name === "" ? faultText(fault) : `${place}: ${faultText(fault)}`}</p>
       )}
       {undecoded?.readings.map(({ encoding, words }) => (
         <p key={encoding}>
           <Button
-            label={texts.tryOther(encoding)}
+            label={fill(texts.tryOther, encoding)}
             onClick={() => void job.choose(api, undecoded.chosen, encoding)}
           />{" "}
           {words.join(", ")}
@@ -98,7 +100,7 @@ function Progress({ job }: BatchProps) {
       <p>
         {step === "reading" ? texts.reading : step === "checking" ? texts.checking : texts.working}{" "}
         <span class="figures">
-          {file !== undefined && texts.batchProgress(format.count(results.length), format.count(total))}
+          {file !== undefined && fill(texts.batchProgress, format.count(results.length), format.count(total))}
         </span>
       </p>
       <progress
@@ -131,13 +133,15 @@ function Outcome({ job, file }: BatchProps & { readonly file: KeyedFile }) {
         class="facts figures"
         of={[
           [texts.file, name],
-          [texts.holds, texts.kinds[file.format.holds] ?? file.format.holds],
+          [texts.holds, (texts.kinds as Readonly<Record<string, string>>)[file.format.holds]],
           [texts.lines, format.count(total)],
-          [texts.id, file.id],
+          [texts.batch, file.id],
         ]}
       />
       {step === "checked" && <Names lines={file.lines} />}
-      {file.format.unread.length > 0 && <p class="muted">{texts.unread(file.format.unread.join(", "))}</p>}
+      {file.format.unread.length > 0 && (
+        <p class="muted">{fill(texts.unread, file.format.unread.join(", "))}</p>
+      )}
       <dl class="tiles">
         {tiles.map(([label, value, isBad = false]) => (
           <Tile key={label} label={label} value={format.count(value)} isBad={isBad && value > 0} />
@@ -172,7 +176,7 @@ function Actions({ job, file }: BatchProps & { readonly file: KeyedFile }) {
       <div class="actions">
         {step === "checked" && count.done > 0 && (
           <Button
-            label={texts.carryOutLines(format.count(count.done))}
+            label={fill(texts.carryOutLines, format.count(count.done))}
             class="primary"
             onClick={() => void job.work(api)}
           />
@@ -238,7 +242,7 @@ function Names({ lines }: { readonly lines: readonly KeyedLine[] }) {
   });
   if (names.length === 0) return null;
   const shown = names.slice(0, shownNames).join(", ");
-  return <p>{texts.names(shown, format.count(names.length))}</p>;
+  return <p>{fill(texts.names, format.count(names.length), shown)}</p>;
 }
 
 interface DropProps {

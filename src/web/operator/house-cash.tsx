@@ -4,6 +4,7 @@ import { useApp } from "../app.ts";
 import { CashFields } from "../cash.tsx";
 import { ChoiceField } from "../field.tsx";
 import { Asked } from "../question.tsx";
+import { fill } from "../texts.ts";
 
 /**
  * The form for the house's own money. Its entries are orders of the desk, by the numbers of the house's accounts: one
@@ -48,7 +49,7 @@ export function HouseCash() {
       {numbers.map((number) => (
         <Asked key={number} pesel={number} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
       ))}
-      {receiptId !== undefined && <p role="status">{texts.houseDone(receiptId)}</p>}
+      {receiptId !== undefined && <p role="status">{fill(texts.houseDone, receiptId)}</p>}
     </form>
   );
 }

@@ -4,6 +4,7 @@ import { useApp, useGet, usePlnAtBid } from "../app.ts";
 import { niceAbove } from "../chart.tsx";
 import { Button, Columns, Tile, Unread } from "../elements.tsx";
 import { instantOf, warsawTime } from "../format.ts";
+import { fill } from "../texts.ts";
 import { Accounting } from "./accounting.tsx";
 import { HouseCash } from "./house-cash.tsx";
 import { Suspend } from "./trading.tsx";
@@ -66,7 +67,7 @@ export function Position() {
         {value !== undefined && (
           <>
             {failure === undefined && time !== undefined && (
-              <p role="status">{texts.readAt(format.time(at ?? time.toISOString()))}</p>
+              <p role="status">{fill(texts.readAt, format.time(at ?? time.toISOString()))}</p>
             )}
             <dl class="tiles">
               <Tile label={texts.spread} value={`${format.amount(value.spreadEarned.amount, "PLN")} PLN`} />
@@ -112,9 +113,9 @@ function Currencies({
             </th>
             <th scope="col" class="scale figures">
               <div>
-                <span>{texts.shortUpTo(tick(-scale))}</span>
+                <span>{fill(texts.shortUpTo, tick(-scale))}</span>
                 <span>0</span>
-                <span>{texts.longUpTo(tick(scale))}</span>
+                <span>{fill(texts.longUpTo, tick(scale))}</span>
               </div>
             </th>
           </>
