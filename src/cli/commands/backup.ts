@@ -36,7 +36,7 @@ export function defineBackup(program: FxCommand, context: Context): void {
         const { audit } = await import("../../wire/audit.ts");
         context.document({ file: copy, ...audit.encode(report) });
       } else {
-        await tellReport(stdout, report, [["copy", copy ?? "none: the ledger has the findings above"]]);
+        tellReport(stdout, report, [["copy", copy ?? "none: the ledger has the findings above"]]);
       }
       tellAdvice(stderr, report, options.json === true);
     });

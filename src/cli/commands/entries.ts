@@ -40,7 +40,7 @@ export function defineEntries(program: FxCommand, context: Context): void {
       async function* texts() {
         for await (const receipts of chunks) {
           const lines = receipts.map((receipt) => `${JSON.stringify(entry.encode(receipt))}\n`);
-          yield json ? visibleLines(lines.join("")) : await rowsOf(stdout, receipts, count === 0);
+          yield json ? visibleLines(lines.join("")) : rowsOf(stdout, receipts, count === 0);
           count += receipts.length;
         }
       }
@@ -75,25 +75,20 @@ async function* atMost(
   }
 }
 
-const columns: readonly Column[] = [{ title: "Account" }, ...entryColumns];
+/** Least widths of the columns, so that later rows fit below: enough for most entries. */
+const leastWidths = [11, 2, 19, 10, 14, 14];
+const columns: readonly Column[] = [{ title: "Account" }, ...entryColumns].map((column, index) => ({
+  ...column,
+  least: leastWidths[index] ?? 0,
+}));
 
-/** Rows of a stream, under one heading at a terminal. The columns have a least width, so that later rows fit below. */
-function rowsOf(screen: Screen, receipts: readonly Receipt[], hasTitles: boolean): Promise<string> {
-  const cells = receipts.map((receipt) => [accountOf(receipt), ...entryCells(screen, receipt)]);
-  return tableLines(screen, columns, screen.rich ? cells.map(padded) : cells, hasTitles);
+/** Rows of a stream, under one heading at a terminal. */
+function rowsOf(screen: Screen, receipts: readonly Receipt[], hasTitles: boolean): string {
+  const rows = receipts.map((receipt) => [accountOf(receipt), ...entryCells(screen, receipt)]);
+  return tableLines(screen, columns, rows, hasTitles);
 }
 
 function accountOf({ pesel }: Receipt): string {
   const place = housePlaceOf(pesel);
   return place === undefined ? maskPesels(pesel) : `house ${place}`;
-}
-
-/** Least widths of the columns: enough for most entries. */
-const leastWidths: readonly number[] = [11, 2, 19, 10, 14, 14];
-
-function padded(cells: readonly string[]): string[] {
-  return cells.map((cell, index) => {
-    const width = leastWidths[index] ?? 0;
-    return columns[index]?.align === "right" ? cell.padStart(width) : cell.padEnd(width);
-  });
 }

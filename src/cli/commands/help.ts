@@ -7,7 +7,7 @@ import { texts, writeTable } from "../terminal/output.ts";
 import type { Screen } from "../terminal/terminal.ts";
 
 export const topics: Readonly<
-  Record<string, { readonly about: string; readonly tell: (stdout: Screen) => Promise<void> }>
+  Record<string, { readonly about: string; readonly tell: (stdout: Screen) => void }>
 > = {
   "exit-codes": { about: "how a command ends, and whether money moved", tell: tellExits },
   settings: { about: "flags, environment variables and the config file", tell: tellSettings },
@@ -20,7 +20,7 @@ export function defineHelp(program: FxCommand, context: Context): void {
     .add("help", "Explain a command or a topic", ["fx help exchange", "fx help exit-codes"])
     .argument("[topic...]", "a command, or one of the topics below")
     .addHelpText("after", `\nTopics:\n${about.join("\n")}`)
-    .action(async (words: readonly string[]) => {
+    .action((words: readonly string[]) => {
       const topic = topics[words.join(" ")];
       if (topic !== undefined) return topic.tell(context.terminal.stdout);
       let found = program;
@@ -34,8 +34,8 @@ export function defineHelp(program: FxCommand, context: Context): void {
     });
 }
 
-async function tellExits(stdout: Screen): Promise<void> {
-  await writeTable(
+function tellExits(stdout: Screen): void {
+  writeTable(
     stdout,
     [
       { title: "Exit", align: "right" },
@@ -47,8 +47,8 @@ async function tellExits(stdout: Screen): Promise<void> {
   );
 }
 
-async function tellSettings(stdout: Screen): Promise<void> {
-  await writeTable(
+function tellSettings(stdout: Screen): void {
+  writeTable(
     stdout,
     texts("Flag", "Environment", "Config file", "Default"),
     settingNames.map((name) => [
@@ -60,9 +60,9 @@ async function tellSettings(stdout: Screen): Promise<void> {
   );
 }
 
-async function tellEnvironment(stdout: Screen): Promise<void> {
+function tellEnvironment(stdout: Screen): void {
   const ofSettings = settingNames.map((name) => [variableOf(name), settingOf(name).meaning]);
-  await writeTable(
+  writeTable(
     stdout,
     [{ title: "Variable" }, { title: "Meaning", wraps: true }],
     [

@@ -5,7 +5,7 @@ import { compareCurrencies } from "../../core/currency.ts";
 import { type HousePlace, houseNumber, housePlaces } from "../../core/house.ts";
 import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
-import { amountText, numbers, writeTable } from "../terminal/output.ts";
+import { amountTable, writeSections } from "../terminal/output.ts";
 import { write } from "../terminal/terminal.ts";
 import {
   type AtOptions,
@@ -19,8 +19,6 @@ import { type CashOptions, settle } from "./settle.ts";
 interface PlaceOptions {
   readonly account: HousePlace;
 }
-
-const columns = [{ title: "Currency" }, ...numbers("Cash", "Bank")];
 
 export function defineHouse(program: FxCommand, context: Context): void {
   const house = program.add("house", "Show and book the house's own money, in cash and at its bank", [
@@ -101,10 +99,7 @@ async function showHouse(context: Context, { at, json }: AtOptions): Promise<voi
   const held = accounts.flatMap(({ balances }) => balances.map(({ currency }) => currency));
   const rows = [...new Set(held)]
     .sort(compareCurrencies)
-    .map((currency) => [
-      currency,
-      ...accounts.map((account) => amountText(stdout, { currency, minor: balanceOf(account, currency) })),
-    ]);
-  await writeTable(stdout, columns, rows);
+    .map((currency) => [currency, ...accounts.map((account) => balanceOf(account, currency))] as const);
+  writeSections(stdout, amountTable(stdout, ["Currency", "Cash", "Bank"], rows));
   if (rows.length === 0) write(stderr, "The house has put nothing in.");
 }

@@ -1,10 +1,7 @@
 import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
-import { amountText, moneyText, numbers, writeRecord, writeTable } from "../terminal/output.ts";
-import { writeGap } from "../terminal/terminal.ts";
+import { amountTable, moneyText, writeSections } from "../terminal/output.ts";
 import type { AtOptions } from "./account.ts";
-
-const columns = [{ title: "Currency" }, ...numbers("Customers", "House", "In the drawer", "At the bank")];
 
 export function definePosition(program: FxCommand, context: Context): void {
   program
@@ -19,12 +16,11 @@ export function definePosition(program: FxCommand, context: Context): void {
       const { stdout } = context.terminal;
       const position = await (await context.service()).position(at);
       if (json) return context.document((await import("../../wire/ledger.ts")).position.encode(position));
-      const rows = position.currencies.map(({ currency, customers, house, cash, bank }) => [
-        currency,
-        ...[customers, house, cash, bank].map((minor) => amountText(stdout, { currency, minor })),
-      ]);
-      await writeTable(stdout, columns, rows);
-      writeGap(stdout);
-      writeRecord(stdout, [["spread earned", moneyText(stdout, position.spreadEarned)]]);
+      const rows = position.currencies.map(
+        ({ currency, customers, house, cash, bank }) => [currency, customers, house, cash, bank] as const,
+      );
+      const titles = ["Currency", "Customers", "House", "In the drawer", "At the bank"];
+      const spread = [["spread earned", moneyText(stdout, position.spreadEarned)]] as const;
+      writeSections(stdout, amountTable(stdout, titles, rows), spread);
     });
 }

@@ -19,8 +19,8 @@ import {
   quotePairs,
   receiptPairs,
 } from "../terminal/figures.ts";
-import { amountText, numbers, writeRecord, writeTable, writeText } from "../terminal/output.ts";
-import { type Screen, write, writeGap } from "../terminal/terminal.ts";
+import { amountTable, writeRecord, writeSections, writeText } from "../terminal/output.ts";
+import { type Screen, write } from "../terminal/terminal.ts";
 
 export interface SettleOptions extends CommandOptions {
   readonly key?: string;
@@ -156,7 +156,7 @@ function pinnedTo(request: AccountRequest, quote: Quote | undefined): AccountReq
 /** Shows what the request would do, and asks. */
 async function ask(context: Context, preview: Preview): Promise<void> {
   const { stderr } = context.terminal;
-  await writePreview(stderr, preview);
+  writePreview(stderr, preview);
   write(stderr, "");
   if (!(await context.questions.confirm(questions[preview.request.kind]))) throw new Declined();
   write(stderr, "");
@@ -178,22 +178,22 @@ async function tellPreview(context: Context, json: boolean, preview: Preview): P
   context.document((await import("../../wire/exchanges.ts")).quote.encode(quote));
 }
 
-async function writePreview(
-  screen: Screen,
-  { request, undone, before, after, quote }: Preview,
-): Promise<void> {
-  if (undone !== undefined) {
-    writeRecord(screen, receiptPairs(screen, undone));
-    writeGap(screen);
-  }
-  writeRecord(screen, [
-    // A receipt has the PESEL already.
-    ...holderPairs(before).slice(0, undone === undefined ? 2 : 1),
-    ...(quote === undefined ? [] : quotePairs(screen, quote)),
-    ...factPairs(screen, factsOf(request, undone)),
-    ...(changesState.includes(request.kind) ? accountState(screen, after) : []),
-  ]);
-  await writeBalances(screen, before, after);
+function writePreview(screen: Screen, { request, undone, before, after, quote }: Preview): void {
+  const changed = after.balances
+    .map(({ currency, minor }) => [currency, balanceOf(before, currency), minor] as const)
+    .filter(([, then, now]) => then !== now);
+  writeSections(
+    screen,
+    undone === undefined ? [] : receiptPairs(screen, undone),
+    [
+      // A receipt has the PESEL already.
+      ...holderPairs(before).slice(0, undone === undefined ? 2 : 1),
+      ...(quote === undefined ? [] : quotePairs(screen, quote)),
+      ...factPairs(screen, factsOf(request, undone)),
+      ...(changesState.includes(request.kind) ? accountState(screen, after) : []),
+    ],
+    amountTable(screen, ["", "Before", "After"], changed),
+  );
 }
 
 /** The facts that the request's entry will have. Those of an exchange are in its quote. */
@@ -216,19 +216,6 @@ function factsOf(request: AccountRequest, undone: Receipt | undefined): EntryFac
     default:
       return { kind };
   }
-}
-
-/** The balances that differ, in two columns. */
-async function writeBalances(screen: Screen, before: Account, after: Account): Promise<void> {
-  const columns = [{ title: "" }, ...numbers("Before", "After")];
-  const rows = after.balances
-    .filter(({ currency, minor }) => balanceOf(before, currency) !== minor)
-    .map(({ currency, minor }) => [
-      currency,
-      ...[balanceOf(before, currency), minor].map((minor) => amountText(screen, { currency, minor })),
-    ]);
-  if (rows.length > 0) writeGap(screen);
-  await writeTable(screen, columns, rows);
 }
 
 async function tellSettlement(

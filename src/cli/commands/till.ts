@@ -2,15 +2,12 @@ import type { CalendarDate } from "../../core/date.ts";
 import { dateArgument, type FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { optional } from "../terminal/figures.ts";
-import { amountText, numbers, timeText, writeRecord, writeTable } from "../terminal/output.ts";
-import { writeGap } from "../terminal/terminal.ts";
+import { amountTable, timeText, writeSections } from "../terminal/output.ts";
 
 interface TillOptions extends CommandOptions {
   readonly date?: CalendarDate;
   readonly by?: string;
 }
-
-const columns = [{ title: "Currency" }, ...numbers("In", "Out", "Left")];
 
 export function defineTill(program: FxCommand, context: Context): void {
   program
@@ -30,19 +27,19 @@ export function defineTill(program: FxCommand, context: Context): void {
       const { stdout } = context.terminal;
       const till = await (await context.service()).till({ date, by });
       if (json) return context.document((await import("../../wire/ledger.ts")).till.encode(till));
-      writeRecord(stdout, [["date", till.date], ...optional("by", till.by)]);
-      const rows = till.currencies.map(({ currency, in: came, out: went }) => [
-        currency,
-        ...[came, went, came - went].map((minor) => amountText(stdout, { currency, minor })),
-      ]);
-      if (rows.length > 0) writeGap(stdout);
-      await writeTable(stdout, columns, rows);
-      if (rows.length > 0) writeGap(stdout);
-      writeRecord(stdout, [
-        ["entries", String(till.entries)],
-        ...optional("first", till.first && `${timeText(stdout, till.first.time)}, ${till.first.id}`),
-        ...optional("last", till.last && `${timeText(stdout, till.last.time)}, ${till.last.id}`),
-        ["digest", till.digest],
-      ]);
+      const rows = till.currencies.map(
+        ({ currency, in: came, out: went }) => [currency, came, went, came - went] as const,
+      );
+      writeSections(
+        stdout,
+        [["date", till.date], ...optional("by", till.by)],
+        amountTable(stdout, ["Currency", "In", "Out", "Left"], rows),
+        [
+          ["entries", String(till.entries)],
+          ...optional("first", till.first && `${timeText(stdout, till.first.time)}, ${till.first.id}`),
+          ...optional("last", till.last && `${timeText(stdout, till.last.time)}, ${till.last.id}`),
+          ["digest", till.digest],
+        ],
+      );
     });
 }

@@ -102,7 +102,7 @@ async function listTokens(context: Context, options: CommandOptions): Promise<vo
     expires === null ? "" : timeText(stdout, new Date(expires)),
     expires !== null && Date.parse(expires) <= Date.now() ? "expired" : "in force",
   ]);
-  await writeTable(stdout, texts("Name", "Role", "Created", "Expires", "State"), rows);
+  writeTable(stdout, texts("Name", "Role", "Created", "Expires", "State"), rows);
 }
 
 /**

@@ -113,6 +113,6 @@ async function textOf(screen: Screen, { board, account }: Page): Promise<string>
   const { notTraded } = board.inForce;
   if (notTraded !== undefined) writeText(page, `Not traded at: ${notTraded}`, screen.paint.yellow);
   write(page, "");
-  await writeBoard(page, board);
+  writeBoard(page, board);
   return text(stream.end());
 }

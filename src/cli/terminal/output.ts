@@ -1,4 +1,5 @@
 import stringWidth from "fast-string-width";
+import type { CurrencyCode } from "../../core/currency.ts";
 import { type Decimal, formatDecimal } from "../../core/decimal.ts";
 import type { Money } from "../../core/money.ts";
 import { knownDigits, minorUnitsOf } from "../../core/money.ts";
@@ -24,6 +25,13 @@ export interface Column {
   readonly terminalOnly?: boolean;
   /** Left out where no row has anything in it. */
   readonly sparse?: boolean;
+  /** Characters at a terminal, at least. */
+  readonly least?: number;
+}
+
+export interface Table {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Cell[])[];
 }
 
 /** Columns of text. */
@@ -52,8 +60,20 @@ export function writeJson(screen: Screen, document: unknown): void {
 
 /** Pairs of a name and a value: aligned at a terminal, separated by a tab in a pipe. */
 export function writeRecord(screen: Screen, pairs: Pairs): void {
-  const shown = pairs.map(([name, value]) => [visible(name), visible(value)] as const);
-  write(screen, screen.rich ? stacked(screen, shown) : tabbed(shown));
+  writeSections(screen, pairs);
+}
+
+/** Rows under titles at a terminal; in a pipe, tab-separated rows without titles and never cut. */
+export function writeTable(screen: Screen, columns: readonly Column[], rows: Table["rows"]): void {
+  writeSections(screen, { columns, rows });
+}
+
+/** Records and tables, at a terminal with an empty line between two. Empty ones are left out. */
+export function writeSections(screen: Screen, ...sections: readonly (Pairs | Table)[]): void {
+  const texts = sections.map((section) =>
+    "rows" in section ? tableLines(screen, section.columns, section.rows) : recordLines(screen, section),
+  );
+  screen.stream.write(texts.filter((text) => text !== "").join(screen.rich ? "\n" : ""));
 }
 
 /** Sentences, broken into lines at a terminal. */
@@ -70,9 +90,10 @@ export function writeText(
   );
 }
 
-export async function writeTable(...table: Parameters<typeof tableLines>): Promise<void> {
-  const [screen] = table;
-  screen.stream.write(await tableLines(...table));
+function recordLines(screen: Screen, pairs: Pairs): string {
+  if (pairs.length === 0) return "";
+  const shown = pairs.map(([name, value]) => [visible(name), visible(value)] as const);
+  return `${screen.rich ? stacked(screen, shown) : tabbed(shown)}\n`;
 }
 
 /** A column with its cells, from top to bottom. */
@@ -80,32 +101,32 @@ interface FilledColumn extends Column {
   readonly cells: readonly string[];
 }
 
-/** Rows under titles at a terminal; in a pipe, tab-separated rows without titles and never cut. */
-export async function tableLines(
+/** The lines of a table, each with its line feed. */
+export function tableLines(
   screen: Screen,
   columns: readonly Column[],
-  rows: readonly (readonly Cell[])[],
+  rows: Table["rows"],
   hasTitles = true,
-): Promise<string> {
+): string {
   if (rows.length === 0) return "";
   const shown = columns
     .map((column, index) => ({ ...column, cells: rows.map((row) => cellText(row[index] ?? "")) }))
     .filter(({ pipeOnly, terminalOnly }) => !(screen.rich ? pipeOnly : terminalOnly))
     .filter(({ sparse, cells }) => !sparse || cells.some((cell) => cell !== ""));
-  return `${screen.rich ? await fitted(screen, shown, hasTitles) : tabbed(rowsOf(shown))}\n`;
+  return `${screen.rich ? fitted(screen, shown, hasTitles) : tabbed(rowsOf(shown))}\n`;
 }
 
 /** A table that fits the terminal: without optional columns, with folded ones, or else a record for each row. */
-async function fitted(screen: Screen, shown: readonly FilledColumn[], hasTitles: boolean): Promise<string> {
+function fitted(screen: Screen, shown: readonly FilledColumn[], hasTitles: boolean): string {
   let kept = shown;
   for (;;) {
-    const table = await layOut(screen, kept, hasTitles);
+    const table = layOut(screen, kept, hasTitles);
     const excess = width(table) - screen.columns;
     if (excess <= 0) return table;
     const dropped = kept.findLast(({ optional }) => optional);
     if (dropped === undefined) {
       const columns = kept.map((column) => (column.wraps ? narrowed(column, excess) : column));
-      const folded = await layOut(screen, columns, hasTitles);
+      const folded = layOut(screen, columns, hasTitles);
       if (width(folded) <= screen.columns) return folded;
       break;
     }
@@ -117,7 +138,7 @@ async function fitted(screen: Screen, shown: readonly FilledColumn[], hasTitles:
   return records.map((record) => stacked(screen, record)).join("\n\n");
 }
 
-/** Folded here, because cli-table3 breaks at the thin spaces of an amount, and cuts long words off. */
+/** The column with its cells folded, so that it takes so many columns of the terminal fewer. */
 function narrowed(column: FilledColumn, excess: number): FilledColumn {
   const columns = Math.max(narrowest, width(column.cells.join("\n")) - excess);
   return { ...column, cells: column.cells.map((cell) => fold(cell, columns).join("\n")) };
@@ -128,24 +149,42 @@ function rowsOf(columns: readonly FilledColumn[]): string[][] {
   return (first?.cells ?? []).map((_, row) => columns.map(({ cells }) => cells[row] ?? ""));
 }
 
-/** By default cli-table3 draws borders, and colours its head and borders, in pipes too. */
-const edges =
-  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
-const look = {
-  style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-  chars: { ...Object.fromEntries(edges.split(" ").map((edge) => [edge, ""])), middle: "  " },
-};
+function layOut({ paint }: Screen, columns: readonly FilledColumn[], hasTitles: boolean): string {
+  const titled = columns.map(({ title, cells, ...column }) => {
+    const shown = hasTitles ? [paint.bold(title), ...cells] : cells;
+    return { ...column, title, cells: shown, most: Math.max(column.least ?? 0, width(shown.join("\n"))) };
+  });
+  return rowsOf(titled)
+    .flatMap((row) => {
+      const cells = row.map((cell) => cell.split("\n"));
+      const height = Math.max(...cells.map(({ length }) => length));
+      return Array.from({ length: height }, (_, line) =>
+        titled.map(({ most, align }, index) => padded(cells[index]?.[line] ?? "", most, align)).join("  "),
+      );
+    })
+    .map((line) => line.trimEnd())
+    .join("\n");
+}
 
-async function layOut(
-  { paint }: Screen,
-  columns: readonly FilledColumn[],
-  hasTitles: boolean,
-): Promise<string> {
-  const { default: Table } = await import("cli-table3");
-  const head = hasTitles ? columns.map(({ title }) => paint.bold(title)) : [];
-  const table = new Table({ head, colAligns: columns.map(({ align }) => align ?? "left"), ...look });
-  table.push(...rowsOf(columns));
-  return table.toString().replace(/ +$/gm, "");
+function padded(text: string, columns: number, align: Column["align"]): string {
+  const space = " ".repeat(columns - width(text));
+  return align === "right" ? space + text : text + space;
+}
+
+/** A table of amounts in minor units, a row for each currency. A cell without an amount is empty. */
+export function amountTable(
+  screen: Screen,
+  titles: readonly string[],
+  rows: readonly (readonly [CurrencyCode, ...(bigint | undefined)[]])[],
+): Table {
+  const [first = "", ...others] = titles;
+  return {
+    columns: [{ title: first }, ...numbers(...others)],
+    rows: rows.map(([currency, ...amounts]) => [
+      currency,
+      ...amounts.map((minor) => (minor === undefined ? "" : amountText(screen, { currency, minor }))),
+    ]),
+  };
 }
 
 /** "1 234.50" with thin spaces at a terminal, "1234.50" in a pipe. */

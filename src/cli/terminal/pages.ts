@@ -43,7 +43,7 @@ export async function writePages<T>(
       );
       count += items.length;
       const rows = items.map((item) => row(screen, item));
-      yield json ? visibleLines(lines.join("")) : await tableLines(screen, columns, rows);
+      yield json ? visibleLines(lines.join("")) : tableLines(screen, columns, rows);
     }
     if (json) yield count === 0 ? "[]\n" : "\n]\n";
   }

@@ -81,11 +81,6 @@ export function write(screen: Screen, text: string): void {
   screen.stream.write(`${text}\n`);
 }
 
-/** Writes an empty line for people. */
-export function writeGap(screen: Screen): void {
-  if (screen.rich) write(screen, "");
-}
-
 /** Clears the current line, such as a progress bar, or the ^C that the terminal shows. */
 export function clearLine({ stream, live }: Screen): void {
   if (live) stream.write("\r\u001b[K");

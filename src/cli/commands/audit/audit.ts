@@ -7,9 +7,9 @@ import { tellWarning } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
 import { ResultFile } from "../../result-file.ts";
 import { withoutSecrets } from "../../target.ts";
-import { numbers, type Pairs, texts, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
+import { type Column, numbers, type Pairs, texts, writeSections, writeText } from "../../terminal/output.ts";
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
-import { type Screen, write } from "../../terminal/terminal.ts";
+import type { Screen } from "../../terminal/terminal.ts";
 
 interface Options extends CommandOptions {
   readonly checkpoint?: string;
@@ -45,7 +45,7 @@ export function defineAudit(program: FxCommand, context: Context): void {
         context.document({ ...(file !== undefined && { file }), ...audit.encode(report) });
       } else {
         const written = file ?? "not written, because of the findings";
-        await tellReport(stdout, report, file === undefined ? [] : [["checkpoint", written]]);
+        tellReport(stdout, report, file === undefined ? [] : [["checkpoint", written]]);
       }
       tellAdvice(stderr, report, options.json === true);
     });
@@ -95,41 +95,25 @@ async function audit(
 }
 
 /** @param facts lines to print above the counts */
-export async function tellReport(stdout: Screen, report: AuditReport, facts: Pairs = []): Promise<void> {
+export function tellReport(stdout: Screen, report: AuditReport, facts: Pairs = []): void {
   const { accounts, entries, findings, findingsTotal, digest, against } = report;
-  await tellRows(
-    stdout,
-    [
-      { title: "Account" },
-      { title: "Entry", align: "right" },
-      { title: "Problem", wraps: true },
-      { title: "Recorded" },
-      { title: "Recomputed" },
-      { title: "Id", optional: true },
-      { title: "By", optional: true, sparse: true },
-    ],
-    findings.map(({ account, entry, id, by, problem, recorded, recomputed }) => [
-      maskPesels(account),
-      entry === undefined ? "" : String(entry),
-      problem,
-      maskText(recorded),
-      maskText(recomputed),
-      id ?? "",
-      by ?? "",
-    ]),
-  );
-  await tellRows(
-    stdout,
-    [...texts("Customer", "Account"), ...numbers("Entries then", "Entries now"), { title: "Problem" }],
-    (against?.lost ?? []).map(({ customer, account = "", entries, entriesNow }) => [
-      customer,
-      maskPesels(account),
-      String(entries),
-      String(entriesNow),
-      entriesNow === 0 ? "missing account" : entriesNow < entries ? "missing entries" : "another entry",
-    ]),
-  );
-  writeRecord(stdout, [
+  const found = findings.map(({ account, entry, id, by, problem, recorded, recomputed }) => [
+    maskPesels(account),
+    entry === undefined ? "" : String(entry),
+    problem,
+    maskText(recorded),
+    maskText(recomputed),
+    id ?? "",
+    by ?? "",
+  ]);
+  const lost = (against?.lost ?? []).map(({ customer, account = "", entries, entriesNow }) => [
+    customer,
+    maskPesels(account),
+    String(entries),
+    String(entriesNow),
+    entriesNow === 0 ? "missing account" : entriesNow < entries ? "missing entries" : "another entry",
+  ]);
+  writeSections(stdout, { columns: findingColumns, rows: found }, { columns: lostColumns, rows: lost }, [
     ...facts,
     ["accounts", String(accounts)],
     ["entries", String(entries)],
@@ -139,14 +123,19 @@ export async function tellReport(stdout: Screen, report: AuditReport, facts: Pai
   ]);
 }
 
-async function tellRows(
-  stdout: Screen,
-  columns: Parameters<typeof writeTable>[1],
-  rows: readonly (readonly string[])[],
-): Promise<void> {
-  await writeTable(stdout, columns, rows);
-  if (rows.length > 0 && stdout.rich) write(stdout, "");
-}
+const findingColumns: readonly Column[] = [
+  { title: "Account" },
+  ...numbers("Entry"),
+  { title: "Problem", wraps: true },
+  ...texts("Recorded", "Recomputed"),
+  { title: "Id", optional: true },
+  { title: "By", optional: true, sparse: true },
+];
+const lostColumns = [
+  ...texts("Customer", "Account"),
+  ...numbers("Entries then", "Entries now"),
+  { title: "Problem" },
+];
 
 function comparisonFacts({ accounts, found, lost }: Comparison): Pairs {
   const entries = lost.reduce((sum, head) => sum + Math.max(0, head.entries - head.entriesNow), 0);

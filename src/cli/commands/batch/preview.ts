@@ -3,7 +3,8 @@ import type { DoneLine } from "../../../batch/result.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import { amountText, timeText, writeRecord, writeTable, writeText } from "../../terminal/output.ts";
+import { optional } from "../../terminal/figures.ts";
+import { amountTable, timeText, writeSections, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { type DoneBefore, findDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
@@ -37,7 +38,7 @@ export async function showPreview(
   const trial = await tryLines(service, batch, today, table);
   const { first } = trial;
   const doneBefore = first === undefined ? undefined : await findDoneBefore(first, service);
-  await writeTrial(stderr, trial, doneBefore?.time);
+  writeTrial(stderr, trial, doneBefore?.time);
   return { table, doneBefore };
 }
 
@@ -86,31 +87,31 @@ async function tryLines(
   return { counts, lines, hasMore: runner.hasLeft, accounts: accounts.size, sums, first, failures };
 }
 
-async function writeTrial(
+function writeTrial(
   screen: Screen,
   { counts, lines, hasMore, accounts, sums, failures }: Trial,
   firstDone: Date | undefined,
-): Promise<void> {
+): void {
   for (const { line, failure } of failures) {
     writeText(screen, `${lineName(line)}: ${failure.message}`, screen.paint.red);
   }
-  writeRecord(screen, [
-    ...(hasMore ? ([["preview of", `the first ${lines} lines`]] as const) : []),
-    ["would be done", String(counts.done)],
-    ...(counts.replayed > 0 ? ([["done before", String(counts.replayed)]] as const) : []),
-    ...(firstDone === undefined ? [] : ([["first done", timeText(screen, firstDone)]] as const)),
-    ...(counts.refused > 0 ? ([["would be refused", String(counts.refused)]] as const) : []),
-    ["accounts", String(accounts)],
-  ]);
-  if (sums.size === 0) return;
-  write(screen, "");
-  const columns = [{ title: "" }, { title: "Out", align: "right" }, { title: "In", align: "right" }] as const;
-  const rows = [...sums].map(([currency, { out, into }]) => [
-    currency,
-    ...[out, into].map((minor) => (minor === 0n ? "" : amountText(screen, { currency, minor }))),
-  ]);
-  await writeTable(screen, columns, rows);
-  write(screen, "");
+  const counted = (name: string, count: number) => optional(name, count > 0 ? String(count) : undefined);
+  const rows = [...sums].map(([currency, { out, into }]) => {
+    return [currency, out || undefined, into || undefined] as const;
+  });
+  writeSections(
+    screen,
+    [
+      ...optional("preview of", hasMore ? `the first ${lines} lines` : undefined),
+      ["would be done", String(counts.done)],
+      ...counted("done before", counts.replayed),
+      ...optional("first done", firstDone && timeText(screen, firstDone)),
+      ...counted("would be refused", counts.refused),
+      ["accounts", String(accounts)],
+    ],
+    amountTable(screen, ["", "Out", "In"], rows),
+  );
+  if (rows.length > 0) write(screen, "");
 }
 
 /** The id of the table in force, or a name that no table has: then none may come into force after the question. */

@@ -5,8 +5,8 @@ import type { Context } from "../../context.ts";
 import { findingsExit } from "../../exits.ts";
 import { type SettingName, settingNames, settingOf } from "../../settings.ts";
 import { withoutSecrets } from "../../target.ts";
-import { writeTable, writeText } from "../../terminal/output.ts";
-import { write, writeGap } from "../../terminal/terminal.ts";
+import { writeSections, writeText } from "../../terminal/output.ts";
+import { write } from "../../terminal/terminal.ts";
 
 interface Shown {
   readonly name: SettingName;
@@ -61,13 +61,15 @@ async function diagnose(context: Context, json: boolean): Promise<void> {
   const settingRows = settings.map(({ name, value, origin }) => {
     return ["setting", name, String(value ?? ""), config.variables[name] ?? origin];
   });
-  await writeTable(stdout, settingColumns, settingRows);
-  writeGap(stdout);
   const checkRows = checks.map(({ check, ok, detail }) => {
     const state = ok ? { text: "ok", paint: paint.green } : { text: "wrong", paint: paint.red };
     return ["check", check, state, detail];
   });
-  await writeTable(stdout, checkColumns, checkRows);
+  writeSections(
+    stdout,
+    { columns: settingColumns, rows: settingRows },
+    { columns: checkColumns, rows: checkRows },
+  );
 }
 
 const origins: Readonly<Record<Source, string>> = {

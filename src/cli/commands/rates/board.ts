@@ -24,8 +24,8 @@ export async function readBoard(service: ExchangeService, screen: Screen): Promi
   return { inForce: await service.rates(), trends: hasTrends ? await readTrends(service) : new Map() };
 }
 
-export async function writeBoard(screen: Screen, { inForce, trends }: Board): Promise<void> {
-  await writeTable(screen, rateColumns, rateRows(screen, inForce, trends));
+export function writeBoard(screen: Screen, { inForce, trends }: Board): void {
+  writeTable(screen, rateColumns, rateRows(screen, inForce, trends));
   if (!screen.rich || inForce.previous === undefined) return;
   const { number, effectiveDate } = inForce.previous;
   const trend = trends.size === 0 ? "" : `; trend: the last ${trendTables} tables`;

@@ -50,7 +50,7 @@ async function showRates(context: Context, { json }: CommandOptions): Promise<vo
     writeText(stdout, "PLN for one unit: the bank buys at bid and sells at ask", stdout.paint.dim);
     write(stdout, "");
   }
-  await writeBoard(stdout, board);
+  writeBoard(stdout, board);
   warnIfNotTraded(context, board.inForce, false);
 }
 
@@ -78,7 +78,7 @@ async function showHistory(
     rateText(stdout, ask),
     number,
   ]);
-  await writeTable(stdout, historyColumns, rows);
+  writeTable(stdout, historyColumns, rows);
 }
 
 function warnIfNotTraded({ terminal }: Context, { notTraded }: LatestTable, json: boolean): void {
