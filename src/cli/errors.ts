@@ -10,6 +10,9 @@ import type { Screen } from "./terminal/terminal.ts";
 const plainHttpHint =
   "Use https://, or give --allow-plain-http (FX_ALLOW_PLAIN_HTTP=true) where the network between is your own.";
 
+/** The advice for a change without a key, as only the suspension of trading and its end are. */
+const tradingHint = "fx trading shows what holds now.";
+
 const replayHint = "An earlier request with this key got this answer. To try again, use a new key.";
 
 /** A command line that fx does not understand. */
@@ -22,31 +25,31 @@ export class Declined extends Error {
   override readonly name = "Declined";
 }
 
-/** A request that moves money, its key, and whether it was sent; or a batch, with its id for a key. */
-export interface MoneyRequest {
-  readonly key: string;
-  readonly state: "unsent" | "sent" | "done" | "batch";
-}
+/** A request that changes something, its key if it moves money, and whether it was sent; or a batch, with its id for a key. */
+export type SentRequest =
+  | { readonly key: string | undefined; readonly state: "unsent" | "sent" | "done" }
+  | { readonly key: string; readonly state: "batch" };
 
 /** The process received SIGINT or SIGTERM. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
   readonly signal: "SIGINT" | "SIGTERM";
-  readonly request: MoneyRequest | undefined;
+  readonly request: SentRequest | undefined;
 
-  constructor(signal: "SIGINT" | "SIGTERM", request: MoneyRequest | undefined) {
+  constructor(signal: "SIGINT" | "SIGTERM", request: SentRequest | undefined) {
     super(signal);
     this.signal = signal;
     this.request = request;
   }
 }
 
-/** A request that moves money failed after it was sent. `cause` says why. */
+/** A request that changes something failed after it was sent. `cause` says why. */
 export class RequestFailed extends Error {
   override readonly name = "RequestFailed";
-  readonly key: string;
+  readonly key: string | undefined;
 
-  constructor(key: string, cause: unknown) {
+  /** @param key if it moves money */
+  constructor(key: string | undefined, cause: unknown) {
     super("the request failed", { cause });
     this.key = key;
   }
@@ -57,9 +60,9 @@ export class OutputFailed extends Error {
   override readonly name = "OutputFailed";
   /** The system's error code, such as ENOSPC. */
   readonly code: string | undefined;
-  readonly request: MoneyRequest | undefined;
+  readonly request: SentRequest | undefined;
 
-  constructor(cause: NodeJS.ErrnoException, request: MoneyRequest | undefined) {
+  constructor(cause: NodeJS.ErrnoException, request: SentRequest | undefined) {
     super(`The output cannot be written (${reasonOf(cause)}).`, { cause });
     this.code = cause.code;
     this.request = request;
@@ -73,7 +76,7 @@ export interface Failure {
   readonly hint: string | null;
   readonly exit: Exit;
   /** The key with which a request can be repeated whose outcome is unknown, or whose result was not shown. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** Set if the refusal is the answer to an earlier request with the same key. */
   readonly replayed?: true;
   /** The wrong fields, if they are known. */
@@ -173,12 +176,16 @@ export function restOf(id: string): string {
   return `To do the rest, run it again with --id ${id}. Nothing is done twice.`;
 }
 
-function resultWith(key: string): string {
-  return `The request was carried out. The same command with --key ${key} shows it, and does nothing twice.`;
+function resultWith(key: string | undefined): string {
+  const shown =
+    key === undefined ? tradingHint : `The same command with --key ${key} shows it, and does nothing twice.`;
+  return `The request was carried out. ${shown}`;
 }
 
-function againWith(key: string): string {
-  return `The same command with --key ${key} finishes it, and never does it twice.`;
+function againWith(key: string | undefined): string {
+  return key === undefined
+    ? tradingHint
+    : `The same command with --key ${key} finishes it, and never does it twice.`;
 }
 
 function failure(code: string, message: string, exit: Exit, hint: string | null = null): Failure {

@@ -59,7 +59,7 @@ export const outcomes: Readonly<Record<ErrorCode, readonly [exit: Exit, hint?: s
   overloaded: [7],
   internal: [1],
   unreachable: [7, "Start a server with fx serve, or name a store, as in --url sqlite:fx.db."],
-  "outcome-unknown": [8, "Whether it was done is not known. fx trading shows what holds now."],
+  "outcome-unknown": [8],
   unauthorized: [
     10,
     "Set FX_TOKEN, or FX_TOKEN_FILE to a file that holds the token. fx doctor shows which one is sent.",

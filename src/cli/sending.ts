@@ -1,11 +1,14 @@
-import { type MoneyRequest, RequestFailed } from "./errors.ts";
+import { RequestFailed, type SentRequest } from "./errors.ts";
 
-/** The request, or the batch, of a command that moves money, and how far it has come: an interrupt reports it. */
+/** The request, or the batch, of a command that changes something, and how far it has come: an interrupt reports it. */
 export class Sending {
-  request: MoneyRequest | undefined;
+  request: SentRequest | undefined;
 
-  /** @throws RequestFailed */
-  async send<T>(key: string, request: () => Promise<T>): Promise<T> {
+  /**
+   * @param key if it moves money
+   * @throws RequestFailed
+   */
+  async send<T>(key: string | undefined, request: () => Promise<T>): Promise<T> {
     this.request = { key, state: "sent" };
     try {
       const answer = await request();

@@ -1,4 +1,4 @@
-import { Interrupted, type MoneyRequest } from "./errors.ts";
+import { Interrupted, type SentRequest } from "./errors.ts";
 
 type Signal = Interrupted["signal"];
 
@@ -11,14 +11,14 @@ export const sameSignalMs = 300;
 export class Signals {
   /** Rejects when a signal ends the command. */
   readonly interrupted: Promise<never>;
-  readonly #requestOf: () => MoneyRequest | undefined;
+  readonly #requestOf: () => SentRequest | undefined;
   #interrupt: (reason: Interrupted) => void = () => {};
   #stop: ((signal: Signal) => void) | undefined;
   #stoppingSince = Number.NEGATIVE_INFINITY;
   #isWatching = false;
 
-  /** @param requestOf the request that moves money, which an interrupt reports */
-  constructor(requestOf: () => MoneyRequest | undefined) {
+  /** @param requestOf the request that changes something, which an interrupt reports */
+  constructor(requestOf: () => SentRequest | undefined) {
     this.#requestOf = requestOf;
     this.interrupted = new Promise((_, reject) => {
       this.#interrupt = reject;

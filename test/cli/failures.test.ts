@@ -93,16 +93,22 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
   }
 
   for (const command of [["suspend", "--reason", "a wrong table"], ["resume"]]) {
-    for (const [what, answer] of [
-      ["no answer", "die"],
-      ["a store that failed, perhaps after the commit,", problemAnswer(500, "storage-unavailable")],
+    for (const [what, answer, code, exit] of [
+      ["no answer", "die", "outcome-unknown", 8],
+      [
+        "a store that failed, perhaps after the commit,",
+        problemAnswer(500, "storage-unavailable"),
+        "storage-unavailable",
+        8,
+      ],
+      ["an internal error of the server", problemAnswer(500, "internal"), "internal", 1],
     ] as const) {
-      test(`${what} leaves it unknown whether fx trading ${command[0]} was done: exit 8, sent once`, async () => {
+      test(`${what} leaves it unknown whether fx trading ${command[0]} was done: exit ${exit}, sent once`, async () => {
         const server = await openStandIn(answer);
-        const { stderr, exit } = await runFx(["trading", ...command, "--url", server.url, "--json"]);
-        const { code, hint, exit: told } = JSON.parse(stderr);
-        assert.deepEqual([code, told, exit], ["outcome-unknown", 8, 8]);
-        assert.match(hint, /not known\. fx trading shows what holds now\.$/);
+        const ran = await runFx(["trading", ...command, "--url", server.url, "--json"]);
+        const { hint, ...told } = JSON.parse(ran.stderr);
+        assert.deepEqual([told.code, told.exit, ran.exit], [code, exit, exit]);
+        assert.match(hint, /fx trading shows what holds now\.$/);
         assert.equal(server.requests.length, 1);
       });
     }

@@ -1,4 +1,3 @@
-import { FxError } from "../../core/errors.ts";
 import type { TradingState } from "../../core/rates.ts";
 import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
@@ -25,7 +24,8 @@ export function defineTrading(program: FxCommand, context: Context): void {
 
   const change = async (options: CommandOptions, reason: string | undefined) => {
     const service = await context.service("write");
-    await tell(context, options, await service.changeTrading({ reason, by: undefined }).catch(decided));
+    const changed = context.sending.send(undefined, () => service.changeTrading({ reason, by: undefined }));
+    await tell(context, options, await changed);
   };
   trading
     .add("suspend", "Refuse all orders, on every server of the ledger; everything else goes on", [
@@ -40,15 +40,6 @@ export function defineTrading(program: FxCommand, context: Context): void {
     .target({ rates: true })
     .json()
     .action((options: CommandOptions) => change(options, undefined));
-}
-
-/**
- * A store may have failed after the commit: then trading may have changed.
- * @throws FxError
- */
-function decided(error: unknown): never {
-  if (!(error instanceof FxError) || error.code !== "storage-unavailable") throw error;
-  throw new FxError("outcome-unknown", error.message);
 }
 
 async function tell(context: Context, { json }: CommandOptions, state: TradingState): Promise<void> {
