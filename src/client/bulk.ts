@@ -10,7 +10,7 @@ import { decodeProblem } from "../wire/problem.ts";
 import { RunStart } from "../wire/run-start.ts";
 import { type Answer, answerOf, headOf, textOf, whatAnswered } from "./answer.ts";
 import type { Fault } from "./retries.ts";
-import type { Transport } from "./transport.ts";
+import { noAnswerHint, type Transport } from "./transport.ts";
 
 /** A request, or the error of a line that cannot be read, which is its answer. */
 type BulkInput = Request | FxError;
@@ -286,9 +286,17 @@ export class Bulk {
     const open = isUnknown(outcome)
       ? (outcome as FxError)
       : this.#unknown(`and no answer came. Sent again: ${last.message}`);
-    const unsent = isUnknown(last)
-      ? new FxError("unreachable", `It was not sent: the connection to ${this.#transport.target} was lost.`)
-      : (last as FxError);
+    // A failure of a dry run is that of all its lines: none can have been done.
+    const unsent =
+      isUnknown(last) && !this.#isDry
+        ? new FxError(
+            "unreachable",
+            `It was not sent: the connection to ${this.#transport.target} was lost.`,
+            {
+              hint: noAnswerHint,
+            },
+          )
+        : (last as FxError);
     for (;;) {
       for (const entry of this.#unanswered()) entry.answer = entry.outcomeUnknown ? open : unsent;
       this.#tellChange();

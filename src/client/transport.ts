@@ -35,6 +35,11 @@ export interface TransportOptions {
   readonly journalTimeoutMs?: number;
 }
 
+/** A hint where nothing is known to listen. */
+const networkHint = "Check the address, and the network on the way there.";
+/** A hint where something listens, and no answer came. */
+export const noAnswerHint =
+  "Try again later. If that does not help, check the address, and the log of the server there.";
 /** A hint for answers that do not come from fx, such as the login page of a proxy. */
 export const notFxHint = "Check the address, and what answers there: it may be a proxy or another program.";
 
@@ -196,7 +201,10 @@ export class Transport {
       : (reasons[error.code] ?? error.code ?? error.name);
     if (!sent) {
       return {
-        failure: this.#unreachable(`Nothing answers at ${this.target} (${reason}).`),
+        failure: this.#unreachable(
+          `Nothing answers at ${this.target} (${reason}).`,
+          error.code === "ECONNREFUSED" ? undefined : networkHint,
+        ),
         outcomeUnknown: false,
       };
     }
@@ -224,8 +232,8 @@ export class Transport {
     return new FxError("unreachable", message, { hint: `Use ${this.target.replace("http:", "https:")}.` });
   }
 
-  #unreachable(message: string): FxError {
-    const { hint } = this.#route;
+  #unreachable(message: string, usualHint: string | undefined): FxError {
+    const hint = this.#route.hint ?? usualHint;
     return new FxError("unreachable", message, { ...(hint !== undefined && { hint }) });
   }
 
@@ -233,7 +241,7 @@ export class Transport {
   noAnswer(method: "GET" | "POST", reason: string, also = ""): Fault {
     const failure =
       method === "GET"
-        ? this.#unreachable(`No answer came from ${this.target} (${reason}).`)
+        ? this.#unreachable(`No answer came from ${this.target} (${reason}).`, noAnswerHint)
         : new FxError(
             "outcome-unknown",
             `The request was sent to ${this.target}, and no answer came (${reason}). ${also}`.trimEnd(),

@@ -27,6 +27,12 @@ describe("where nothing answers", () => {
     assert.equal(hint, "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.");
   });
 
+  test("a name that the network does not know is exit 7, and tells nobody to start a server", async () => {
+    const { stderr, exit } = await runFx(["rates", "--url", "https://bank.invalid", "--json"]);
+    assert.match(JSON.parse(stderr).hint, /^Check the address, /);
+    assert.equal(exit, 7);
+  });
+
   for (const [what, proxy, hint] of [
     [
       "through a proxy",
@@ -148,9 +154,35 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
     );
   });
 
-  test("An answer that does not come makes a command that only reads exit 7", async () => {
-    const server = await openStandIn("die");
-    assert.equal((await runFx(["position", "--url", server.url])).exit, 7);
+  for (const [what, answer] of [
+    ["An answer that does not come", "die"],
+    ["An answer that is none of HTTP", "hi\r\n\r\n"],
+  ] as const) {
+    test(`${what} makes a command that only reads exit 7, and tells nobody to start a server`, async () => {
+      const server = await openStandIn(answer);
+      const { stderr, exit } = await runFx(["position", "--url", server.url, "--json"]);
+      assert.match(JSON.parse(stderr).hint, /^Try again later\. /);
+      assert.equal(exit, 7);
+    });
+  }
+
+  test("A store that fails during a dry run of a batch makes it exit 7, for nothing can have been done", async () => {
+    const server = await openStandIn(problemAnswer(500, "storage-unavailable"));
+    const lines = `pesel,from,to,toBuy,toSell\n${adult(0)},PLN,USD,1,\n`;
+    const args = ["batch", "-", "--id", "b", "--dry-run", "--json", "--url", server.url];
+    const { stdout, exit } = await runFx(args, { stdin: lines });
+    const { code, exit: told, hint } = JSON.parse(stdout);
+    assert.deepEqual([code, told, hint, exit], ["storage-unavailable", 7, null, 7]);
+  });
+
+  test("An interrupt after fx trading suspend was sent says how to see what holds", async () => {
+    const server = await openStandIn("hang");
+    const { child, ended } = spawnFx(["trading", "suspend", "--reason", "x", "--url", server.url]);
+    await until(() => server.requests.length > 0);
+    child.kill("SIGINT");
+    const { stderr, exit } = await ended;
+    assert.equal(exit, 130);
+    assert.match(stderr, /whether it was done is not known\.\nfx trading shows what holds now\.\n$/);
   });
 
   for (const [signal, exit, verb] of [

@@ -112,9 +112,10 @@ async function carryOut(
   }
   const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, header);
   const runner = new BatchRunner({
-    service: dryRun ? { bulk: service.dryRun.bind(service) } : service,
+    service,
     batch,
     today,
+    dryRun,
     stopOnError,
     table: preview?.table,
   });

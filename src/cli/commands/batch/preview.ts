@@ -61,7 +61,7 @@ async function tryLines(
   today: CalendarDate,
   table: string | undefined,
 ): Promise<Trial> {
-  const runner = new BatchRunner({ service: { bulk: service.dryRun.bind(service) }, batch, today, table });
+  const runner = new BatchRunner({ service, batch, today, dryRun: true, table });
   const counts = { done: 0, replayed: 0, refused: 0, failed: 0 };
   const accounts = new Set<string>();
   const sums: Sums = new Map();

@@ -20,9 +20,10 @@ export interface FailedLine {
 export type LineResult = DoneLine | FailedLine;
 
 export interface BatchRun {
-  readonly service: Pick<ExchangeService, "bulk">;
+  readonly service: Pick<ExchangeService, "bulk" | "dryRun">;
   readonly batch: Pick<Batch, "id" | "lines">;
   readonly today: CalendarDate;
+  readonly dryRun: boolean;
   /** Whether the first line that does not go through is the last. Each line then waits for the one before. */
   readonly stopOnError?: boolean;
   /** The id of the rate table of the preview. An order that names no table settles at no other, and ends the batch. */
@@ -56,7 +57,9 @@ export class BatchRunner {
 
   /** The results of the lines, in the order of the lines, grouped as they arrive. */
   async *results(): AsyncGenerator<readonly LineResult[]> {
-    for await (const answers of this.#run.service.bulk(this.#lines())) {
+    const { service, dryRun } = this.#run;
+    const answered = dryRun ? service.dryRun(this.#lines()) : service.bulk(this.#lines());
+    for await (const answers of answered) {
       const lines = this.#underWay.splice(0, answers.length);
       const results = lines.map((line, index) => this.#resultOf(line, answers[index] as BulkAnswer));
       if (this.#underWay.length === 0) this.#tellAnswered();
@@ -113,8 +116,8 @@ export class BatchRunner {
   #resultOf(line: KeyedLine, answer: BulkAnswer): LineResult {
     if (!("code" in answer)) return doneLine(line, answer);
     if (answer.code === "rate-changed" && this.#isPinned(line)) return this.#replaced(line);
-    const wasSent = !(line.request instanceof Error);
-    return this.#failed(line, wasSent ? new RequestFailed(line.key, answer) : answer);
+    const mayBeDone = !this.#run.dryRun && !(line.request instanceof Error);
+    return this.#failed(line, mayBeDone ? new RequestFailed(line.key, answer) : answer);
   }
 
   /** The key of the line is still free, so it is not a line to correct but one to run again. */

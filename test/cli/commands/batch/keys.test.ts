@@ -67,7 +67,7 @@ async function desk(t: TestContext) {
         const batch = await openBatch(path, Readable.from([]), id);
         const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, batch.format.header);
         const results: LineResult[] = [];
-        for await (const some of new BatchRunner({ service, batch, today }).results()) {
+        for await (const some of new BatchRunner({ service, batch, today, dryRun: false }).results()) {
           results.push(...some);
         }
         for (const result of results) {
