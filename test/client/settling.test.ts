@@ -21,7 +21,7 @@ function client(t: TestContext, url: string, answerTimeoutMs = 120_000) {
 }
 
 /** How long an answer may take: short only where one of the answers never comes. */
-const timeoutFor = (...answers: string[]) => (answers.includes("hang") ? 2000 : 120_000);
+const timeoutFor = (...answers: string[]) => (answers.includes("hang") ? 500 : 120_000);
 
 /** After these an order may be done. */
 const undecided: Readonly<Record<string, string>> = {

@@ -23,15 +23,6 @@ export const places: Readonly<Record<string, OpenLedger>> = {
   },
 };
 
-/** Opens a ledger on which these commands were done. */
-export function prepared(openLedger: OpenLedger, ...commands: readonly string[]): OpenLedger {
-  return async (t) => {
-    const fx = await openLedger(t);
-    for (const command of commands) await result(fx(command));
-    return fx;
-  };
-}
-
 function commandsAt(FX_URL: string): Fx {
   return (command, stdin = "", columns?) =>
     runHere(command.split(" "), {
