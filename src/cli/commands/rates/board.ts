@@ -4,7 +4,6 @@ import type { ExchangeService } from "../../../core/service.ts";
 import { middle, rateColumns, rateRows } from "../../terminal/figures.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
-import { sparkline } from "./chart.ts";
 
 /** The table in force, and the recent trend of each currency. */
 export interface Board {
@@ -43,4 +42,14 @@ async function readTrends(service: ExchangeService): Promise<ReadonlyMap<Currenc
     }
   }
   return new Map([...values].map(([currency, middles]) => [currency, sparkline(middles)]));
+}
+
+const bars = "▁▂▃▄▅▆▇█";
+
+/** The values as one row of bars, the lowest to the highest over the whole height. */
+export function sparkline(values: readonly number[]): string {
+  const low = Math.min(...values);
+  // Of equal values, all are the lowest.
+  const span = Math.max(...values) - low || 1;
+  return values.map((value) => bars[Math.round(((value - low) / span) * (bars.length - 1))]).join("");
 }

@@ -1,3 +1,4 @@
+import { cyan, magenta, plot } from "asciichart";
 import { type CurrencyCode, parseCurrencyCode } from "../../../core/currency.ts";
 import { formatDecimal } from "../../../core/decimal.ts";
 import type { LatestTable, RateOfTable } from "../../../core/rates.ts";
@@ -8,7 +9,6 @@ import { changeText, tableText } from "../../terminal/figures.ts";
 import { fold, numbers, rateText, writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { readBoard, writeBoard } from "./board.ts";
-import { plot } from "./chart.ts";
 
 interface HistoryOptions extends CommandOptions {
   readonly days: number;
@@ -107,22 +107,17 @@ interface Side {
 }
 
 function sidesOf(screen: Screen, history: readonly RateOfTable[]): readonly Side[] {
-  const { magenta, cyan } = screen.paint;
-  return (
-    [
-      ["ask", magenta],
-      ["bid", cyan],
-    ] as const
-  ).map(([side, paint]) => ({
-    side,
+  const side = (name: Side["side"], paint: Side["paint"]) => ({
+    side: name,
     paint,
-    texts: history.map((rates) => rateText(screen, rates[side])),
-    values: history.map((rates) => Number(formatDecimal(rates[side]))),
-  }));
+    texts: history.map((rates) => rateText(screen, rates[name])),
+    values: history.map((rates) => Number(formatDecimal(rates[name]))),
+  });
+  return [side("ask", screen.paint.magenta), side("bid", screen.paint.cyan)];
 }
 
 /** The lines around the chart, with the prompt after them. */
-const linesAround = 10;
+const linesAround = 11;
 
 function writeChart(
   stdout: Screen,
@@ -131,24 +126,28 @@ function writeChart(
   { from, to }: { readonly from: string; readonly to: string },
 ): void {
   const { paint, rows } = stdout;
-  const columns = Math.min(stdout.columns, 100);
   const sides = sidesOf(stdout, history);
-  const decimals = Math.max(
-    ...sides.flatMap(({ texts }) => texts).map((text) => text.length - text.indexOf(".") - 1),
+  const texts = sides.flatMap((side) => side.texts);
+  const decimals = Math.max(...texts.map((text) => text.length - text.indexOf(".") - 1));
+  const indent = Math.max(...texts.map(({ length }) => length));
+  const span = Math.min(stdout.columns, 100) - indent - 2;
+  // A rate holds until the next table.
+  const atColumn = (values: readonly number[]) =>
+    Array.from({ length: span + 1 }, (_, x) => values[Math.floor((x / span) * (values.length - 1))] ?? 0);
+  const chart = plot(
+    sides.map(({ values }) => atColumn(values)),
+    {
+      height: Math.min(15, Math.max(4, rows - linesAround)),
+      format: (value) => value.toFixed(decimals).padStart(indent),
+      colors: paint.level > 0 ? [magenta, cyan] : [],
+    },
   );
-  const chart = plot(sides, {
-    width: columns,
-    height: Math.min(16, Math.max(5, rows - linesAround)),
-    label: (value) => value.toFixed(decimals),
-  });
-  const indent = (chart[0] ?? "").search(/[┤│]/);
-  const span = columns - indent - 1;
   const title = `PLN for 1 ${currency}, in ${history.length} tables: ${paint.magenta("ask")} above, ${paint.cyan("bid")} below`;
   write(stdout, fold(title, stdout.columns).join("\n"));
-  write(stdout, chart.join("\n"));
-  write(stdout, `${" ".repeat(indent)}└${"─".repeat(span)}`);
-  const dates = `${" ".repeat(indent + 1)}${from}${to.padStart(span - from.length)}`;
-  write(stdout, `${paint.dim(dates)}\n`);
+  write(stdout, chart.replace(/ +$/gm, ""));
+  const left = " ".repeat(indent + 1);
+  write(stdout, `${left}└${"─".repeat(span)}`);
+  write(stdout, `${paint.dim(`${left} ${from}${to.padStart(span - from.length)}`)}\n`);
 }
 
 function summaryOf(screen: Screen, history: readonly RateOfTable[]) {

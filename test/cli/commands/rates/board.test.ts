@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 import { describe, test } from "node:test";
 import { Chalk } from "chalk";
-import { readBoard, writeBoard } from "../../../../src/cli/commands/rates/board.ts";
+import { readBoard, sparkline, writeBoard } from "../../../../src/cli/commands/rates/board.ts";
 import type { Screen } from "../../../../src/cli/terminal/terminal.ts";
 import { FxError } from "../../../../src/core/errors.ts";
 import type { ExchangeService } from "../../../../src/core/service.ts";
@@ -63,10 +63,23 @@ describe("the board of rates", () => {
   test("The board of rates is shown without trends, where they cannot be read", async () => {
     const { service } = await openCounted(() => Promise.reject(new FxError("rate-limited", "Too many.")));
     const screen = screenOf({});
-    await writeBoard(screen, await readBoard(service, screen));
+    writeBoard(screen, await readBoard(service, screen));
     assert.match(
       screen.text(),
       /^Code +Bid +Ask +Change +Currency\n(.*\n){13}\nChange: against table 068\/C\/NBP\/2022 of 2022-04-07\n$/,
     );
+  });
+});
+
+describe("sparklines", () => {
+  test("a sparkline goes from the lowest bar to the highest", () => {
+    assert.equal(sparkline([1, 2, 3, 4, 5, 6, 7, 8]), "▁▂▃▄▅▆▇█");
+    assert.equal(sparkline([4, 1, 4]), "█▁█");
+  });
+
+  test("a sparkline of one value, or of equal ones, is flat", () => {
+    assert.equal(sparkline([5]), "▁");
+    assert.equal(sparkline([5, 5]), "▁▁");
+    assert.equal(sparkline([]), "");
   });
 });
