@@ -24,6 +24,8 @@ export interface Connections {
   underWay(socket: Socket): Pick<UnderWay, "request" | "response"> | undefined;
   /** Closes a connection once the request under way is answered. */
   endAfterAnswer(socket: Socket): void;
+  /** Answers that are made, and that their slow readers have not let out of this process. */
+  unsent(): readonly ServerResponse[];
   /** Closes those over which no request ever came: Node does not count them as idle. */
   closeUnused(): void;
   /** Closes all, and returns how many there were. */
@@ -98,6 +100,8 @@ export function limitConnections(
       } else socket.destroy();
     },
     underWay: (socket) => underWay.get(socket),
+    unsent: () =>
+      [...underWay.values()].map(({ response }) => response).filter((response) => response.writableEnded),
     closeUnused() {
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
       // Their handshake has brought bytes.

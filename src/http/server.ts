@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import cors from "@fastify/cors";
@@ -230,6 +231,7 @@ function drainOnClose(
 ): Lifecycle {
   const lifecycle = new Lifecycle();
   const closeIdle = () => {
+    if (connections.unsent().length > 0) return;
     connections.closeUnused();
     app.server.closeIdleConnections();
   };
@@ -242,6 +244,10 @@ function drainOnClose(
     lifecycle.drain();
     // Fastify closes idle connections once. One that is answered later would keep the server until it times out.
     timers.push(setInterval(closeIdle, idleCheckMs), setTimeout(closeAll, stopTimeoutMs));
+    // Node counts a connection as idle whose answer is made, and would cut off what is not sent of it.
+    while (connections.unsent().length > 0) {
+      await Promise.all(connections.unsent().map((response) => once(response, "close")));
+    }
   });
   app.addHook("onClose", async () => {
     timers.forEach(clearTimeout);

@@ -5,7 +5,7 @@ import type { KeyPair } from "../../src/http/server.ts";
 import { adult } from "../support/fixture.ts";
 import { openGate } from "../support/gate.ts";
 import { openConnection } from "../support/raw-connection.ts";
-import { startServer } from "../support/server.ts";
+import { longAnswers, startServer } from "../support/server.ts";
 
 const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
 
@@ -14,6 +14,7 @@ async function startSlow(options: { readonly stopTimeoutMs?: number; readonly tl
   const { passed: gate, release } = openGate();
   const events: string[] = [];
   const replace = {
+    ...longAnswers,
     account: async () => {
       events.push("asked");
       await gate;
@@ -45,6 +46,20 @@ test("a stop answers what is under way, closes its connection, and then closes t
   await Promise.all([stopped, busy.closed]);
   assert.match(busy.received(), /^HTTP\/1\.1 200 OK[\s\S]*"name":"Jan"/);
   assert.deepEqual(events, ["asked", "answered", "service closed", "stopped"]);
+});
+
+test("a stop sends an answer to its end whose client reads slowly", async () => {
+  const server = await startServer(longAnswers);
+  const slow = await openConnection(server.url);
+  slow.get("/api/users");
+  await slow.until(/^HTTP/);
+  slow.socket.pause();
+  const stopped = server.close();
+  await untilStill(() => server.log().length);
+  slow.socket.resume();
+  await Promise.all([stopped, slow.closed]);
+  const [head = "", body = ""] = slow.received().split("\r\n\r\n");
+  assert.equal(body.length, Number(/content-length: (\d+)/i.exec(head)?.[1]));
 });
 
 test("a stop does not wait for idle connections", async () => {
@@ -97,6 +112,10 @@ const stuck: Readonly<Record<string, (connection: Awaited<ReturnType<typeof open
       "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
     ),
   "waits for an answer that does not come": ({ get }) => get(`/api/user/${adult(1)}`),
+  "does not read its answer": ({ socket, get }) => {
+    get("/api/users");
+    socket.pause();
+  },
 };
 
 for (const [what, act] of Object.entries(stuck)) {
