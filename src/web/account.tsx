@@ -7,11 +7,11 @@ import { Balances } from "./balances.tsx";
 import { Blocked } from "./blocked.tsx";
 import { Cash } from "./cash.tsx";
 import { orderOut } from "./customer.ts";
-import { accountUrl } from "./desk.ts";
 import { Part, Unread } from "./elements.tsx";
 import { groupedPesel } from "./format.ts";
 import { Asked } from "./question.tsx";
 import { Receipt } from "./receipt.tsx";
+import { accountUrl } from "./requests.ts";
 import { Statement } from "./statement.tsx";
 import { Ticket } from "./ticket.tsx";
 

@@ -8,6 +8,7 @@ import { NoAnswer, ProblemAnswer, type Query, urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";
 import type { Customer } from "./customer.ts";
 import type { Desk } from "./desk.ts";
+import type { Form } from "./drafts.ts";
 import type { Format } from "./format.ts";
 import { type Read, type Reads, unasked } from "./reads.ts";
 import { refusalText } from "./server-words.ts";
@@ -123,6 +124,16 @@ export function useTask<T>(of = ""): Task<T> {
     );
   };
   return { ...(task.of === of ? task.read : unasked), run, stop };
+}
+
+/** What is typed into a form, and what changes it. A question about an order goes then: it would be about another. */
+export function useDraft<Draft extends object>(form: Form<Draft>, pesel: string) {
+  const { desk } = useApp();
+  const edit = (change: Partial<Draft>) => {
+    desk.tell(pesel, { is: "cancels" });
+    desk.edit(form, change);
+  };
+  return [desk.draft(form), edit] as const;
 }
 
 /** The work under way for one customer. */

@@ -1,35 +1,23 @@
 import type { StatementJson } from "../wire/entries.ts";
 import { useApp, useCustomer, useGet, useMay } from "./app.ts";
-import { orderOf, orderOut } from "./customer.ts";
-import { accountUrl } from "./desk.ts";
-import { Button, Facts, Unread } from "./elements.tsx";
-import { Reasoned } from "./reasoned.tsx";
+import { orderOut } from "./customer.ts";
+import { Facts, Unread } from "./elements.tsx";
+import { Changes } from "./question.tsx";
+import { accountUrl } from "./requests.ts";
 import { pageSize } from "./statement.tsx";
 
 /** A blocked account: since when and why, and what lifts the block. */
 export function Blocked({ pesel }: { readonly pesel: string }) {
-  const { desk, texts } = useApp();
+  const { texts } = useApp();
   const mayUnblock = useMay("operator");
-  const customer = useCustomer(pesel);
-  const out = orderOut(customer);
+  const out = orderOut(useCustomer(pesel));
   return (
     <section class="card blocked" aria-label={texts.blockedAccount}>
       <p role="alert">
         {texts.blockedAccount} {texts.blockedHint}
       </p>
       <Block path={`${accountUrl(pesel)}/history`} />
-      {(mayUnblock || out?.kind === "unblock") && (
-        <>
-          <p class="actions" hidden={orderOf(customer, ["unblock"]) !== undefined}>
-            <Button
-              label={texts.unblockAccount}
-              disabled={out !== undefined}
-              onClick={() => void desk.ask(pesel, { kind: "unblock" })}
-            />
-          </p>
-          <Reasoned pesel={pesel} kind="unblock" />
-        </>
-      )}
+      {(mayUnblock || out?.kind === "unblock") && <Changes pesel={pesel} kinds={["unblock"]} />}
     </section>
   );
 }

@@ -1,29 +1,30 @@
 import { useState } from "preact/hooks";
-import type { AccountJson, ListedAccountJson } from "../wire/accounts.ts";
-import { useApp, useCustomer, useMay } from "./app.ts";
+import type { ListedAccountJson } from "../wire/accounts.ts";
+import { useApp, useCustomer, useDraft, useMay } from "./app.ts";
 import { heldOf } from "./balances.tsx";
-import { type CashDraft, orderOf, orderOut } from "./customer.ts";
-import type { Wish } from "./desk.ts";
+import { orderOf, orderOut } from "./customer.ts";
+import { cashForm, renamingForm } from "./drafts.ts";
 import { Button } from "./elements.tsx";
-import { AmountField, CurrencyField, Field } from "./field.tsx";
+import { AllOfIt, AmountField, CurrencyField, Field, useWrong } from "./field.tsx";
 import { typedAmount } from "./format.ts";
-import { Asked } from "./question.tsx";
-import { Reasoned } from "./reasoned.tsx";
+import { Asked, Changes } from "./question.tsx";
+import { cash, type Request, renaming } from "./requests.ts";
 import { fill } from "./texts.ts";
 
 interface CashProps {
   readonly account: ListedAccountJson;
 }
 
-/** Money over the counter, and the holder's name. */
+/** Money over the counter, the holder's name, and the end of the account. */
 export function Cash({ account }: CashProps) {
-  const { texts } = useApp();
+  const { desk, texts } = useApp();
   const mayClose = useMay("operator");
-  const customer = useCustomer(account.pesel);
-  const out = orderOut(customer);
+  const { pesel, blocked = false } = account;
+  const out = orderOut(useCustomer(pesel));
   const isHere =
     out !== undefined && out.kind !== "exchange" && out.kind !== "reversal" && out.kind !== "unblock";
-  const [isOpened, setOpened] = useState(customer.cash.typed !== "" || customer.renaming !== undefined);
+  const isTyped = desk.isTyped(cashForm(pesel)) || desk.isTyped(renamingForm(pesel));
+  const [isOpened, setOpened] = useState(isTyped);
   return (
     <details
       class="card cash"
@@ -31,29 +32,23 @@ export function Cash({ account }: CashProps) {
       onToggle={({ currentTarget }) => setOpened(currentTarget.open)}
     >
       <summary>{texts.cash}</summary>
-      <Money account={account} />
+      <form noValidate>
+        <CashFields
+          pesel={pesel}
+          held={(currency) => heldOf(account, currency)}
+          deposit={texts.deposit}
+          withdraw={blocked ? undefined : texts.withdraw}
+          onRequest={(request) => void desk.ask(request)}
+        />
+        <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
+      </form>
       <Name account={account} />
-      {((mayClose && !account.blocked) || out?.kind === "closing" || out?.kind === "block") && (
-        <Ending pesel={account.pesel} />
+      {((mayClose && !blocked) || out?.kind === "closing" || out?.kind === "block") && (
+        <div class="closing">
+          <Changes pesel={pesel} kinds={["block", "closing"]} />
+        </div>
       )}
     </details>
-  );
-}
-
-function Money({ account }: CashProps) {
-  const { desk, texts } = useApp();
-  const { pesel, blocked = false } = account;
-  return (
-    <form noValidate>
-      <CashFields
-        pesel={pesel}
-        held={(currency) => heldOf(account, currency)}
-        deposit={texts.deposit}
-        withdraw={blocked ? undefined : texts.withdraw}
-        onWish={(wish) => void desk.ask(pesel, wish)}
-      />
-      <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
-    </form>
   );
 }
 
@@ -65,31 +60,27 @@ interface CashFieldsProps {
   readonly deposit: string;
   readonly withdraw: string | undefined;
   readonly isDisabled?: boolean;
-  readonly onWish: (wish: Extract<Wish, { kind: "deposit" | "withdrawal" }>) => void;
+  readonly onRequest: (request: Request) => void;
 }
 
 /** The fields for cash that comes to an account or leaves it, with a button for each. */
-export function CashFields({ pesel, held, deposit, withdraw, isDisabled, onWish }: CashFieldsProps) {
+export function CashFields({ pesel, held, deposit, withdraw, isDisabled, onRequest }: CashFieldsProps) {
   const { desk, texts, format } = useApp();
   const customer = useCustomer(pesel);
-  const { typed, currency, note } = customer.cash;
-  /** The form as it was when a button found its amount wrong. */
-  const [refused, setRefused] = useState<CashDraft>();
+  const [draft, edit] = useDraft(cashForm(pesel), pesel);
+  const { typed, currency, note } = draft;
   const order = orderOf(customer, ["deposit", "withdrawal"]);
   const amount = typedAmount(typed, currency);
   const most = { symbol: currency, amount: held?.(currency) ?? 0 };
-  const fault = "fault" in amount && refused === customer.cash ? texts.amountFault[amount.fault] : undefined;
+  const wrong = "fault" in amount ? texts.amountFault[amount.fault] : undefined;
+  const [fault, refuse] = useWrong(draft, wrong);
   const isMore = held && order === undefined && "amount" in amount && amount.amount > most.amount;
   const ask = (kind: "deposit" | "withdrawal") => {
-    if ("fault" in amount) {
-      setRefused(customer.cash);
-      desk.tell(pesel, { is: "cancels" });
-      return;
-    }
+    desk.tell(pesel, { is: "cancels" });
+    if ("fault" in amount) return refuse();
     const money = { symbol: currency, amount: amount.amount };
-    onWish({ kind, money, note: note.trim() === "" ? undefined : note });
+    onRequest(cash(kind, pesel, money, note.trim() === "" ? undefined : note));
   };
-  const edit = (cash: Partial<CashDraft>) => void desk.tell(pesel, { is: "typed", cash });
   return (
     <fieldset class="fields" disabled={isDisabled ?? orderOut(customer) !== undefined}>
       <AmountField
@@ -108,13 +99,11 @@ export function CashFields({ pesel, held, deposit, withdraw, isDisabled, onWish 
       {fault !== undefined && <p role="alert">{fault}</p>}
       <p class="actions" hidden={order !== undefined}>
         <Button label={deposit} onClick={() => ask("deposit")} />
-        {withdraw !== undefined && <Button label={withdraw} onClick={() => ask("withdrawal")} />}
-        {most.amount > 0 && withdraw !== undefined && (
-          <Button
-            label={fill(texts.allOfIt, format.money(most))}
-            class="plain"
-            onClick={() => edit({ typed: format.typed(most.amount, currency) })}
-          />
+        {withdraw !== undefined && (
+          <>
+            <Button label={withdraw} onClick={() => ask("withdrawal")} />
+            <AllOfIt {...most} onChoice={(all) => edit({ typed: all })} />
+          </>
         )}
         {isMore && (
           <span class="muted" role="status">
@@ -130,16 +119,13 @@ function Name({ account }: CashProps) {
   const { desk, texts } = useApp();
   const { pesel } = account;
   const customer = useCustomer(pesel);
-  const { name, surname } = customer.renaming ?? orderOf(customer, ["renaming"])?.renamed ?? account;
-  const [fault, setFault] = useState<string>();
-  const edit = (typed: Partial<AccountJson>) => {
-    setFault(undefined);
-    desk.tell(pesel, { is: "typed", renaming: { name, surname, ...typed } });
-  };
+  const [draft, edit] = useDraft(renamingForm(pesel), pesel);
+  const { name, surname } = { ...account, ...orderOf(customer, ["renaming"])?.renamed, ...draft };
+  const isWhole = name.trim() !== "" && surname.trim() !== "";
+  const [fault, refuse] = useWrong(draft, isWhole ? undefined : texts.nameMissing);
   const save = () => {
-    const isMissing = name.trim() === "" || surname.trim() === "";
-    setFault(isMissing ? texts.nameMissing : undefined);
-    if (!isMissing) void desk.carryOut(pesel, { kind: "renaming", name, surname }, account);
+    if (isWhole) void desk.carryOut(renaming(pesel, { name, surname }), account);
+    else refuse();
   };
   return (
     <form noValidate onSubmit={save}>
@@ -153,29 +139,5 @@ function Name({ account }: CashProps) {
       </fieldset>
       <Asked pesel={pesel} kinds={["renaming"]} label={texts.carryOut} />
     </form>
-  );
-}
-
-/** An account can be blocked, and closed when it is empty. */
-function Ending({ pesel }: { readonly pesel: string }) {
-  const { desk, texts } = useApp();
-  const customer = useCustomer(pesel);
-  return (
-    <div class="closing">
-      <p class="actions" hidden={orderOf(customer, ["closing", "block"]) !== undefined}>
-        <Button
-          label={texts.blockAccount}
-          disabled={orderOut(customer) !== undefined}
-          onClick={() => void desk.ask(pesel, { kind: "block" })}
-        />
-        <Button
-          label={texts.closeAccount}
-          disabled={orderOut(customer) !== undefined}
-          onClick={() => void desk.ask(pesel, { kind: "closing" })}
-        />
-      </p>
-      <Asked pesel={pesel} kinds={["closing"]} label={texts.carryOut} />
-      <Reasoned pesel={pesel} kind="block" />
-    </div>
   );
 }

@@ -2,10 +2,10 @@ import { useRef } from "preact/hooks";
 import { AccountView } from "./account.tsx";
 import { useApp, useMay } from "./app.ts";
 import { Board } from "./board.tsx";
-import { accountUrl } from "./desk.ts";
 import { Part } from "./elements.tsx";
 import { Finder } from "./finder.tsx";
 import { NewAccount } from "./new-account.tsx";
+import { accountUrl } from "./requests.ts";
 import { shortcuts, useShortcuts } from "./shortcuts.ts";
 
 /** Who is served at the counter, or whose account is being opened. */

@@ -1,48 +1,13 @@
 import type { EntryKind } from "../core/journal.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
-import type { MoneyJson } from "../wire/fields.ts";
 import { isOutcomeUnknown, isRefusal } from "./answers.ts";
+import type { Name, Request } from "./requests.ts";
 
-/** The content of the ticket. */
-export interface TicketDraft {
-  readonly from: string;
-  readonly to: string;
-  readonly side: "toBuy" | "toSell";
-  readonly typed: string;
-}
-
-/** The content of the form for a deposit or a withdrawal. */
-export interface CashDraft {
-  readonly typed: string;
-  readonly currency: string;
-  readonly note: string;
-}
-
-interface Name {
-  readonly name: string;
-  readonly surname: string;
-}
-
-/** One request that moves money, or changes an account. */
-export interface Order {
-  readonly kind: EntryKind;
-  readonly pesel: string;
+/** A request that is asked about, or was sent. */
+export interface Order extends Request {
   readonly holder: Name;
-  readonly path: string;
-  readonly body: object;
   /** The idempotency key: one order, however often it is sent. */
   readonly key: string;
-  /** The id of the only rate table that it may be settled at. */
-  readonly tableId?: string | undefined;
-  /** The money that leaves the account. */
-  readonly out?: MoneyJson | undefined;
-  /** The money that comes to it. */
-  readonly in?: MoneyJson | undefined;
-  readonly quote?: QuoteJson | undefined;
-  /** The holder's name after a renaming. */
-  readonly renamed?: Name | undefined;
-  /** The entry that a reversal undoes. */
-  readonly undone?: { readonly kind: EntryKind; readonly time: string } | undefined;
 }
 
 /** A message about an order: the name of a text, or a failure. */
@@ -64,10 +29,6 @@ export type OrderState =
 
 /** The work under way for one customer. */
 export interface Customer {
-  readonly ticket: TicketDraft;
-  readonly cash: CashDraft;
-  /** The holder's new name, once it is typed. */
-  readonly renaming: Name | undefined;
   readonly at: OrderState | undefined;
   /** The newest message, with the kind of its order, and the price that was refused. */
   readonly told:
@@ -80,12 +41,6 @@ export interface Customer {
 }
 
 export type CustomerEvent =
-  | {
-      readonly is: "typed";
-      readonly ticket?: Partial<TicketDraft>;
-      readonly cash?: Partial<CashDraft>;
-      readonly renaming?: Name;
-    }
   | { readonly is: "asks"; readonly key: string; readonly kind: EntryKind }
   | { readonly is: "priced"; readonly order: Order; readonly what?: Told | undefined }
   | { readonly is: "not priced"; readonly key: string; readonly failure: unknown }
@@ -99,12 +54,7 @@ export type CustomerEvent =
   | { readonly is: "gives up"; readonly key: string }
   | { readonly is: "shows receipt"; readonly receiptId: string | undefined };
 
-const noCash: CashDraft = { typed: "", currency: "PLN", note: "" };
-
 export const newCustomer: Customer = {
-  ticket: { from: "PLN", to: "USD", side: "toBuy", typed: "" },
-  cash: noCash,
-  renaming: undefined,
   at: undefined,
   told: undefined,
   receiptId: undefined,
@@ -133,31 +83,17 @@ export function step(state: Customer, event: CustomerEvent): Customer {
   switch (event.is) {
     case "shows receipt":
       return { ...state, receiptId: event.receiptId };
-    case "typed":
     case "asks":
+      if (orderOut(state) !== undefined) return state;
+      return { ...state, at: { stage: "asking", key: event.key, kind: event.kind }, told: undefined };
     case "cancels":
-      return orderOut(state) === undefined ? begin(state, event) : state;
+      return orderOut(state) === undefined ? { ...state, at: undefined, told: undefined } : state;
     case "priced":
     case "not priced":
       return priced(state, event);
     default:
       return sent(state, event);
   }
-}
-
-function begin(
-  state: Customer,
-  event: Extract<CustomerEvent, { is: "typed" | "asks" | "cancels" }>,
-): Customer {
-  const next = { ...state, at: undefined, told: undefined };
-  if (event.is === "cancels") return next;
-  if (event.is === "asks") return { ...next, at: { stage: "asking", key: event.key, kind: event.kind } };
-  return {
-    ...next,
-    ticket: { ...state.ticket, ...event.ticket },
-    cash: { ...state.cash, ...event.cash },
-    renaming: event.renaming ?? state.renaming,
-  };
 }
 
 function priced(state: Customer, event: Extract<CustomerEvent, { is: "priced" | "not priced" }>): Customer {
@@ -197,7 +133,14 @@ function sent(state: Customer, event: SentEvent): Customer {
         ? { ...state, at: { stage: "sending", order, isRepeat: stage === "unknown" }, told: undefined }
         : state;
     case "done":
-      return stage === "asked" ? state : settled(state, order, event.receiptId);
+      if (stage === "asked") return state;
+      // Whoever opens an account goes on with it.
+      return {
+        at: undefined,
+        told: undefined,
+        receiptId: order.kind === "opening" ? undefined : event.receiptId,
+        doneKey: order.key,
+      };
     case "failed":
       return at.stage === "sending" ? failed(state, at, event.failure) : state;
     case "looks":
@@ -214,20 +157,6 @@ function sent(state: Customer, event: SentEvent): Customer {
 /** The reason typed for a reversal, a block or an unblock. */
 export function reasonOf({ body }: Order): string {
   return (body as { readonly reason?: string }).reason ?? "";
-}
-
-function settled(state: Customer, { kind, key }: Order, receiptId: string): Customer {
-  const isCash = kind === "deposit" || kind === "withdrawal";
-  return {
-    ticket: kind === "exchange" ? { ...state.ticket, typed: "" } : state.ticket,
-    cash: isCash ? noCash : state.cash,
-    renaming: kind === "renaming" ? undefined : state.renaming,
-    at: undefined,
-    told: undefined,
-    // Whoever opens an account goes on with it.
-    receiptId: kind === "opening" ? undefined : receiptId,
-    doneKey: key,
-  };
 }
 
 function failed(

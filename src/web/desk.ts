@@ -1,9 +1,6 @@
-import { housePlaceOf } from "../core/house.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
-import type { EntryJson, StatementJson } from "../wire/entries.ts";
+import type { StatementJson } from "../wire/entries.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
-import type { MoneyJson } from "../wire/fields.ts";
-import { movedBy } from "../wire/statement-csv.ts";
 import { isRefusal, newKey, type Server, urlOf } from "./answers.ts";
 import {
   type Customer,
@@ -14,36 +11,20 @@ import {
   step,
   type Told,
 } from "./customer.ts";
+import { cashForm, type Form, openingForm, renamingForm, ticketForm } from "./drafts.ts";
+import { digitsOf } from "./format.ts";
 import type { Reads } from "./reads.ts";
+import {
+  accountUrl,
+  type ExchangeWish,
+  exchange,
+  type Name,
+  quoteUrl,
+  type Request,
+  wishOf,
+} from "./requests.ts";
 import type { Kept } from "./session.ts";
 import { Watched } from "./watched.ts";
-
-/** A request of the teller for an account, before it is priced. */
-export type Wish =
-  | {
-      readonly kind: "exchange";
-      readonly from: string;
-      readonly to: string;
-      readonly side: "toBuy" | "toSell";
-      readonly amount: number;
-    }
-  | { readonly kind: "deposit" | "withdrawal"; readonly money: MoneyJson; readonly note?: string | undefined }
-  | { readonly kind: "opening"; readonly name: string; readonly surname: string; readonly pln: number }
-  | { readonly kind: "renaming"; readonly name: string; readonly surname: string }
-  | { readonly kind: "reversal"; readonly entry: EntryJson }
-  | { readonly kind: "closing" | "block" | "unblock" };
-
-/** The content of the form for a new account. */
-export interface OpeningDraft {
-  readonly pesel: string;
-  readonly name: string;
-  readonly surname: string;
-  readonly initial: string;
-  /** The idempotency key under which it was sent. */
-  readonly key: string | undefined;
-}
-
-const noOpening: OpeningDraft = { pesel: "", name: "", surname: "", initial: "", key: undefined };
 
 /** Where orders without an answer survive a reload. */
 const storageName = "fx-orders";
@@ -57,7 +38,8 @@ export class Desk extends Watched {
   readonly #reads: Reads;
   readonly #storage: Kept;
   readonly #customers = new Map<string, Customer>();
-  #opening = noOpening;
+  /** What is typed into forms, by their names. */
+  readonly #drafts = new Map<string, object>();
 
   constructor(api: Server, reads: Reads, storage: Kept) {
     super();
@@ -73,38 +55,34 @@ export class Desk extends Watched {
     return this.#customers.get(pesel) ?? newCustomer;
   }
 
-  get opening(): OpeningDraft {
-    return this.#opening;
+  /** What is typed into a form. */
+  draft<Draft extends object>({ name, empty }: Form<Draft>): Draft {
+    return (this.#drafts.get(name) ?? empty) as Draft;
   }
 
-  /** @param draft undefined to begin with an empty form */
-  setOpening(draft: Partial<OpeningDraft> | undefined): void {
-    this.#opening = draft === undefined ? noOpening : { ...this.#opening, ...draft };
+  /** Whether anything is typed into a form. */
+  isTyped({ name }: Form<object>): boolean {
+    return this.#drafts.has(name);
+  }
+
+  edit<Draft extends object>(form: Form<Draft>, change: Partial<Draft>): void {
+    this.#drafts.set(form.name, { ...this.draft(form), ...change });
     this.changed();
   }
 
-  /**
-   * Begins with the form for a PESEL that was typed elsewhere, without what was typed for another one, or for an account
-   * that was opened after the teller had closed the form.
-   */
+  /** Begins with the form for a PESEL that was typed elsewhere, without what was typed for another one. */
   beginOpening(pesel: string): void {
-    const { opening, isOpened } = this;
-    const isAnother = pesel !== "" && pesel !== opening.pesel;
-    this.setOpening(isAnother || isOpened ? { ...noOpening, pesel } : {});
+    if (pesel === "" || pesel === this.draft(openingForm).pesel) return;
+    this.#empty(openingForm);
+    this.edit(openingForm, { pesel });
   }
 
-  /** Empties the form, which the next customer may see, unless its order is out. */
+  /** Empties the form for a new account, which the next customer may see, unless its order is out. */
   endOpening(): void {
-    const pesel = digitsOf(this.#opening.pesel);
+    const pesel = digitsOf(this.draft(openingForm).pesel);
     if (orderOut(this.customer(pesel)) !== undefined) return;
     this.tell(pesel, { is: "cancels" });
-    this.setOpening(undefined);
-  }
-
-  /** Whether the account of the form has been opened. */
-  get isOpened(): boolean {
-    const { key, pesel } = this.#opening;
-    return key !== undefined && this.customer(digitsOf(pesel)).doneKey === key;
+    this.#empty(openingForm);
   }
 
   /** The orders that were sent and are not settled. */
@@ -115,7 +93,7 @@ export class Desk extends Watched {
   /** Whether an order was confirmed and not sent, because the server asks for the token again. */
   get isNotSent(): boolean {
     return [...this.#customers.values()].some(
-      ({ told }) => told !== undefined && isText(told.what, "notSent"),
+      ({ told }) => told !== undefined && "text" in told.what && told.what.text === "notSent",
     );
   }
 
@@ -131,36 +109,24 @@ export class Desk extends Watched {
     return after;
   }
 
-  /** Reads the account, and the price where there is one, and then shows what is to be confirmed. */
-  async ask(pesel: string, wish: Wish, what?: Told): Promise<void> {
-    const key = newKey();
-    this.tell(pesel, { is: "asks", key, kind: wish.kind });
-    const url = accountUrl(pesel);
-    const shown = this.#reads.get(url).value;
-    try {
-      const [account, quote] = await Promise.all([
-        this.#reads.fresh<ListedAccountJson>(url),
-        wish.kind === "exchange" ? this.#api.get<QuoteJson>(quoteUrl(wish)) : undefined,
-      ]);
-      const { name, surname } = account;
-      const order = { ...orderOf(pesel, wish, quote), holder: { name, surname }, key };
-      if (account !== shown) this.#reads.stale(`${url}/`);
-      this.tell(pesel, { is: "priced", order, what });
-    } catch (failure) {
-      this.tell(pesel, { is: "not priced", key, failure });
-    }
+  /** Reads the account, and then shows the request, to be confirmed. */
+  async ask(request: Request): Promise<void> {
+    await this.#ask(request, async () => request);
+  }
+
+  /** Reads the account and the price, and then shows the exchange, to be confirmed. */
+  async askExchange(pesel: string, wish: ExchangeWish, what?: Told): Promise<void> {
+    const price = async () => exchange(pesel, await this.#api.get<QuoteJson>(quoteUrl(wish)));
+    await this.#ask({ kind: "exchange", pesel }, price, what);
   }
 
   /** Carries out what needs no question beyond the form that was filled in. */
-  async carryOut(
-    pesel: string,
-    wish: Exclude<Wish, { kind: "exchange" }>,
-    holder: Order["holder"],
-  ): Promise<void> {
+  async carryOut(request: Request, holder: Name): Promise<void> {
+    const { pesel, kind } = request;
     const key = newKey();
-    this.tell(pesel, { is: "asks", key, kind: wish.kind });
-    this.tell(pesel, { is: "priced", order: { ...orderOf(pesel, wish, undefined), holder, key } });
-    if (wish.kind === "opening") this.setOpening({ key });
+    const { name, surname } = holder;
+    this.tell(pesel, { is: "asks", key, kind });
+    this.tell(pesel, { is: "priced", order: { ...request, holder: { name, surname }, key } });
     await this.confirm(pesel, key);
   }
 
@@ -200,85 +166,42 @@ export class Desk extends Watched {
     }
   }
 
-  /** Reads again what an order has changed. */
-  #settled({ pesel, key }: Order, receiptId: string): void {
+  async #ask(
+    { pesel, kind }: Pick<Request, "pesel" | "kind">,
+    price: () => Promise<Request>,
+    what?: Told,
+  ): Promise<void> {
+    const key = newKey();
+    this.tell(pesel, { is: "asks", key, kind });
+    const url = accountUrl(pesel);
+    const shown = this.#reads.get(url).value;
+    try {
+      const [account, request] = await Promise.all([this.#reads.fresh<ListedAccountJson>(url), price()]);
+      const { name, surname } = account;
+      if (account !== shown) this.#reads.stale(`${url}/`);
+      this.tell(pesel, { is: "priced", order: { ...request, holder: { name, surname }, key }, what });
+    } catch (failure) {
+      this.tell(pesel, { is: "not priced", key, failure });
+    }
+  }
+
+  /** Reads again what an order has changed, and empties its form. */
+  #settled({ pesel, kind, key }: Order, receiptId: string): void {
     this.#reads.stale(accountUrl(pesel), "api/position", "api/receipts/");
     this.tell(pesel, { is: "done", key, receiptId });
+    if (kind === "exchange") this.edit(ticketForm(pesel), { typed: "" });
+    if (kind === "deposit" || kind === "withdrawal") this.#empty(cashForm(pesel));
+    if (kind === "renaming") this.#empty(renamingForm(pesel));
+    if (kind === "opening" && digitsOf(this.draft(openingForm).pesel) === pesel) this.#empty(openingForm);
+  }
+
+  #empty({ name }: Form<object>): void {
+    this.#drafts.delete(name);
+    this.changed();
   }
 
   #askAgain({ pesel, quote }: Order): void {
     this.#reads.stale("api/rates", "api/quote");
-    if (quote === undefined) return;
-    const { sold, bought, side } = quote;
-    const { amount } = side === "toBuy" ? bought : sold;
-    const wish = { kind: "exchange", from: sold.symbol, to: bought.symbol, side, amount } as const;
-    void this.ask(pesel, wish, { text: "rateMoved" });
-  }
-}
-
-function isText(told: Told, text: string): boolean {
-  return "text" in told && told.text === text;
-}
-
-/** A PESEL as it was typed, without spaces and dashes. */
-export function digitsOf(typed: string): string {
-  return typed.replace(/[\s-]/g, "");
-}
-
-/** The path of an account of a customer or of the house. */
-export function accountUrl(pesel: string): string {
-  const place = housePlaceOf(pesel);
-  return place === undefined ? `api/user/${pesel}` : `api/house/${place}`;
-}
-
-export function quoteUrl({ from, to, side, amount }: Extract<Wish, { kind: "exchange" }>): string {
-  return urlOf("api/quote", { from, to, [side]: amount });
-}
-
-function orderOf(pesel: string, wish: Wish, quote: QuoteJson | undefined): Omit<Order, "holder" | "key"> {
-  const { kind } = wish;
-  const account = accountUrl(pesel);
-  switch (kind) {
-    case "exchange": {
-      if (quote === undefined) throw new Error("an exchange has a price");
-      const { sold, bought, side, tableId } = quote;
-      const { amount } = side === "toBuy" ? bought : sold;
-      const body = { pesel, from: sold.symbol, to: bought.symbol, [side]: amount };
-      return { kind, pesel, path: `api/exchange/${pesel}`, body, tableId, out: sold, in: bought, quote };
-    }
-    case "deposit":
-    case "withdrawal": {
-      const { symbol, amount } = wish.money;
-      const place = housePlaceOf(pesel);
-      const body = {
-        ...(place !== undefined && { account: place }),
-        ...{ amount, currency: symbol },
-        ...(wish.note !== undefined && { note: wish.note }),
-      };
-      const path = `${place === undefined ? account : "api/house"}/${kind}s`;
-      const moves = kind === "deposit" ? { in: wish.money } : { out: wish.money };
-      return { kind, pesel, path, body, ...moves };
-    }
-    case "opening": {
-      const { name, surname, pln } = wish;
-      const money = { symbol: "PLN", amount: pln };
-      return { kind, pesel, path: "api/user", body: { pesel, name, surname, pln }, in: money };
-    }
-    case "renaming": {
-      const renamed = { name: wish.name, surname: wish.surname };
-      return { kind, pesel, path: `${account}/name`, body: renamed, renamed };
-    }
-    case "reversal": {
-      const { entry } = wish;
-      const moved = movedBy(entry);
-      const undone = { kind: entry.kind, time: entry.time };
-      const path = `api/receipts/${entry.id}/reversal`;
-      return { kind, pesel, path, body: { reason: "" }, out: moved.in, in: moved.out, undone };
-    }
-    case "closing":
-      return { kind, pesel, path: `${account}/closing`, body: {} };
-    case "block":
-    case "unblock":
-      return { kind, pesel, path: `${account}/${kind}`, body: { reason: "" } };
+    if (quote !== undefined) void this.askExchange(pesel, wishOf(quote), { text: "rateMoved" });
   }
 }

@@ -1,6 +1,9 @@
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
+import type { MoneyJson } from "../wire/fields.ts";
 import { useApp, useCodes } from "./app.ts";
+import { Button } from "./elements.tsx";
 import { isSurelyWrong, typedAmount } from "./format.ts";
+import { fill } from "./texts.ts";
 
 interface FieldProps {
   readonly label: string;
@@ -59,6 +62,28 @@ export function AmountField({ currency, zero = false, isTold, ...field }: Amount
   return (
     <Field {...field} inputMode="decimal" fault={isFaulty ? texts.amountFault[amount.fault] : undefined} />
   );
+}
+
+/**
+ * What is wrong with a form: told once it was refused, until something else is typed.
+ * @param draft the content of the form, another object after each change
+ */
+export function useWrong(draft: object, wrong: string | undefined) {
+  const [refused, setRefused] = useState<object>();
+  return [refused === draft ? wrong : undefined, () => setRefused(draft)] as const;
+}
+
+interface AllOfItProps extends MoneyJson {
+  /** Gets the amount as it would be typed. */
+  readonly onChoice: (typed: string) => void;
+}
+
+/** A button that puts in a whole balance, if there is one. */
+export function AllOfIt({ symbol, amount, onChoice }: AllOfItProps) {
+  const { texts, format } = useApp();
+  if (amount <= 0) return null;
+  const label = fill(texts.allOfIt, format.money({ symbol, amount }));
+  return <Button label={label} class="plain" onClick={() => onChoice(format.typed(amount, symbol))} />;
 }
 
 interface DateFieldProps extends Pick<FieldProps, "label" | "value" | "onValue"> {

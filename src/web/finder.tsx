@@ -3,9 +3,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { AccountsJson, ListedAccountJson } from "../wire/accounts.ts";
 import { urlOf } from "./answers.ts";
 import { useApp, useMay, useTask } from "./app.ts";
-import { accountUrl, digitsOf } from "./desk.ts";
 import { Button, Unread } from "./elements.tsx";
-import { groupedPesel } from "./format.ts";
+import { digitsOf, groupedPesel } from "./format.ts";
+import { accountUrl } from "./requests.ts";
 
 const fewestLetters = 3;
 const mostFound = 20;

@@ -115,6 +115,11 @@ export class Format {
   }
 }
 
+/** A PESEL as it was typed, without spaces and dashes. */
+export function digitsOf(typed: string): string {
+  return typed.replace(/[\s-]/g, "");
+}
+
 /** A PESEL in groups, for the eye. */
 export function groupedPesel(pesel: string): string {
   return `${pesel.slice(0, 6)}\u2009${pesel.slice(6)}`;

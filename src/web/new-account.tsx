@@ -1,13 +1,14 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useApp, useCustomer } from "./app.ts";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useApp, useCustomer, useDraft } from "./app.ts";
 import { orderOut } from "./customer.ts";
-import { digitsOf, type OpeningDraft } from "./desk.ts";
+import { openingForm } from "./drafts.ts";
 import { Button } from "./elements.tsx";
-import { AmountField, Field } from "./field.tsx";
+import { AmountField, Field, useWrong } from "./field.tsx";
 import { useFocusReturn } from "./focus.ts";
-import { groupedPesel, typedAmount } from "./format.ts";
+import { digitsOf, groupedPesel, typedAmount } from "./format.ts";
 import { peselFault } from "./pesel-fault.ts";
 import { Asked } from "./question.tsx";
+import { opening } from "./requests.ts";
 import { fill } from "./texts.ts";
 
 interface NewAccountProps {
@@ -17,81 +18,51 @@ interface NewAccountProps {
 
 export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   const { desk, texts, format } = useApp();
-  const { pesel, name, surname, initial } = desk.opening;
-  const holder = { name: name.trim(), surname: surname.trim() };
-  const digits = digitsOf(pesel);
+  const draft = desk.draft(openingForm);
+  const digits = digitsOf(draft.pesel);
   const customer = useCustomer(digits);
-  const [fault, setFault] = useState<string>();
   const form = useRef<HTMLFormElement>(null);
   useFocusReturn();
   useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
-  const out = orderOut(customer);
-  const { isOpened } = desk;
-  useEffect(() => {
-    if (!isOpened) return;
-    desk.setOpening(undefined);
-    onOpened(digits);
-  }, [isOpened]);
-
-  const typedFault = digits.length >= 11 ? peselFault(digits, texts) : undefined;
-  const amount = typedAmount(initial === "" ? "0" : initial, "PLN", { zero: true });
+  useOpened(digits, onOpened);
+  const isOut = orderOut(customer) !== undefined;
+  const holder = { name: draft.name.trim(), surname: draft.surname.trim() };
+  const amount = typedAmount(draft.initial === "" ? "0" : draft.initial, "PLN", { zero: true });
+  const pln = "amount" in amount ? amount.amount : 0;
   const wrong =
     peselFault(digits, texts) ??
     (holder.name === "" || holder.surname === "" ? texts.nameMissing : undefined) ??
     ("fault" in amount ? texts.amountFault[amount.fault] : undefined);
-  const edit = (draft: Partial<OpeningDraft>) => {
-    setFault(undefined);
-    desk.setOpening(draft);
-  };
+  const [fault, refuse] = useWrong(draft, wrong);
   const open = () => {
-    setFault(wrong);
-    if (wrong !== undefined || "fault" in amount) return;
-    void desk.carryOut(digits, { kind: "opening", ...holder, pln: amount.amount }, holder);
+    if (wrong === undefined) void desk.carryOut(opening(digits, holder, pln), holder);
+    else refuse();
   };
   const close = () => {
     desk.endOpening();
     onClose();
   };
-
   return (
     <section class="card" aria-labelledby="new-account">
       <h2 id="new-account">{texts.newAccount}</h2>
       <form ref={form} noValidate onSubmit={open}>
-        <fieldset class="fields" disabled={out !== undefined}>
-          <Field
-            label={texts.pesel}
-            value={pesel}
-            onValue={(value) => edit({ pesel: value })}
-            inputMode="numeric"
-            maxLength={16}
-            fault={fault === undefined ? typedFault : undefined}
-          />
-          <Field label={texts.firstName} value={name} onValue={(value) => edit({ name: value })} />
-          <Field label={texts.surname} value={surname} onValue={(value) => edit({ surname: value })} />
-          <AmountField
-            label={texts.initialBalance}
-            value={initial}
-            onValue={(value) => edit({ initial: value })}
-            placeholder="PLN"
-            currency="PLN"
-            zero
-            isTold={fault !== undefined}
-          />
+        <fieldset class="fields" disabled={isOut}>
+          <OpeningFields isTold={fault !== undefined} />
           {fault !== undefined && <p role="alert">{fault}</p>}
-          {wrong === undefined && customer.told === undefined && "amount" in amount && (
+          {wrong === undefined && customer.told === undefined && (
             <p class="figures" role="status">
               {fill(
                 texts.wouldOpen,
                 `${holder.name} ${holder.surname}`,
                 groupedPesel(digits),
-                format.money({ symbol: "PLN", amount: amount.amount }),
+                format.money({ symbol: "PLN", amount: pln }),
               )}
             </p>
           )}
         </fieldset>
         <Asked pesel={digits} kinds={["opening"]} label={texts.openAccount} />
         <p class="actions">
-          {out === undefined && (
+          {!isOut && (
             <button type="submit" class="primary">
               {texts.openAccount}
             </button>
@@ -101,4 +72,46 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
       </form>
     </section>
   );
+}
+
+function OpeningFields({ isTold }: { readonly isTold: boolean }) {
+  const { desk, texts } = useApp();
+  const digits = digitsOf(desk.draft(openingForm).pesel);
+  const [{ pesel, name, surname, initial }, edit] = useDraft(openingForm, digits);
+  const typedFault = digits.length >= 11 ? peselFault(digits, texts) : undefined;
+  return (
+    <>
+      <Field
+        label={texts.pesel}
+        value={pesel}
+        onValue={(value) => edit({ pesel: value })}
+        inputMode="numeric"
+        maxLength={16}
+        fault={isTold ? undefined : typedFault}
+      />
+      <Field label={texts.firstName} value={name} onValue={(value) => edit({ name: value })} />
+      <Field label={texts.surname} value={surname} onValue={(value) => edit({ surname: value })} />
+      <AmountField
+        label={texts.initialBalance}
+        value={initial}
+        onValue={(value) => edit({ initial: value })}
+        placeholder="PLN"
+        currency="PLN"
+        zero
+        isTold={isTold}
+      />
+    </>
+  );
+}
+
+/** Calls `onOpened` once an account is opened whose order was in the form. */
+function useOpened(pesel: string, onOpened: (pesel: string) => void): void {
+  const { desk } = useApp();
+  const sent = useRef(orderOut(desk.customer(pesel)));
+  sent.current = orderOut(desk.customer(pesel)) ?? sent.current;
+  const { pesel: of = "", key } = sent.current ?? {};
+  const isOpened = key !== undefined && desk.customer(of).doneKey === key;
+  useEffect(() => {
+    if (isOpened) onOpened(of);
+  }, [isOpened]);
 }

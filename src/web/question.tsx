@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
 import type { EntryKind } from "../core/journal.ts";
@@ -6,11 +5,20 @@ import type { ListedAccountJson } from "../wire/accounts.ts";
 import type { MoneyJson } from "../wire/fields.ts";
 import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
-import { isUnknown, type Order, type OrderState, orderOut, type Told } from "./customer.ts";
-import { accountUrl } from "./desk.ts";
+import {
+  isUnknown,
+  type Order,
+  type OrderState,
+  orderOf,
+  orderOut,
+  reasonOf,
+  type Told,
+} from "./customer.ts";
 import { Button, type Fact, Facts } from "./elements.tsx";
+import { Field } from "./field.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel, sum } from "./format.ts";
+import { accountUrl, change } from "./requests.ts";
 import { fill } from "./texts.ts";
 
 /** An order's holder, the money that leaves and comes, and the balances after it. */
@@ -86,47 +94,48 @@ interface AskedProps {
   readonly kinds: readonly EntryKind[];
   /** The label of the button that carries the order out. */
   readonly label: string;
-  readonly children?: ComponentChildren;
 }
 
 /** The question about an order of these kinds until it is settled, and the message about it. */
-export function Asked(props: AskedProps) {
-  const { at, told } = useCustomer(props.pesel);
+export function Asked({ pesel, kinds, label }: AskedProps) {
+  const { at, told } = useCustomer(pesel);
   const toldText = useToldText();
-  if (at !== undefined && at.stage !== "asking" && props.kinds.includes(at.order.kind)) {
-    return <Question key={at.order.key} {...props} at={at} told={told && toldText(told.what)} />;
+  if (at !== undefined && at.stage !== "asking" && kinds.includes(at.order.kind)) {
+    return <Question key={at.order.key} {...{ pesel, label, at }} told={told && toldText(told.what)} />;
   }
-  return told !== undefined && props.kinds.includes(told.kind) ? (
-    <p role="alert">{toldText(told.what)}</p>
-  ) : null;
+  return told !== undefined && kinds.includes(told.kind) ? <p role="alert">{toldText(told.what)}</p> : null;
 }
 
-interface QuestionProps extends AskedProps {
+interface QuestionProps {
+  readonly pesel: string;
+  readonly label: string;
   readonly at: Exclude<OrderState, { stage: "asking" }>;
   readonly told: string | undefined;
 }
 
 /** An order's facts, what is known of it, and what can be done about it. */
-function Question({ pesel, label, children, at, told }: QuestionProps) {
+function Question({ pesel, label, at, told }: QuestionProps) {
   const { desk, texts } = useApp();
   const { order, stage } = at;
   /** Whether the teller is asked whether to give the order up, although it may still be done. */
   const [isLeaving, setLeaving] = useState(false);
   const notice = isLeaving ? texts.mayStillBeDone : isUnknown(at) && texts.outcomeUnknown;
-  const button = useRef<HTMLButtonElement>(null);
+  const section = useRef<HTMLElement>(null);
   useFocusReturn();
-  useLayoutEffect(() => {
-    if (children === undefined) takeFocus(button.current);
-  }, []);
+  useLayoutEffect(() => takeFocus(section.current?.querySelector("input, .primary")), []);
+  const { key } = order;
+  const hasReason = "reason" in order.body;
+  const confirm = () => void desk.confirm(pesel, key);
   const cancel = () => stage === "asked" && desk.tell(pesel, { is: "cancels" });
-  return (
+  const question = (
     <section
+      ref={section}
       class="asked"
       aria-label={texts.kind[order.kind]}
-      onKeyDown={({ key }) => key === "Escape" && cancel()}
+      onKeyDown={(event) => event.key === "Escape" && cancel()}
     >
       <OrderFacts order={order} />
-      {children}
+      {hasReason && <Reason order={order} isFixed={stage !== "asked"} />}
       {(notice || told) && <p role="alert">{[notice, !isLeaving && told].filter(Boolean).join(" ")}</p>}
       <p class="actions">
         {isLeaving ? (
@@ -135,38 +144,84 @@ function Question({ pesel, label, children, at, told }: QuestionProps) {
             <Button
               label={texts.giveUp}
               class="plain"
-              onClick={() => desk.tell(pesel, { is: "gives up", key: order.key })}
+              onClick={() => desk.tell(pesel, { is: "gives up", key })}
             />
           </>
         ) : (
-          <button
-            ref={button}
-            type="button"
-            class="primary"
-            aria-busy={stage === "sending"}
-            onClick={() => void desk.confirm(pesel, order.key)}
-          >
-            {label}
-          </button>
-        )}
-        {!isLeaving && isUnknown(at) && (
           <>
-            <Button
-              label={texts.lookUp}
-              class="plain"
-              aria-busy={stage === "looking"}
-              onClick={() => void desk.look(pesel)}
-            />
-            <Button
-              label={texts.leave}
-              class="plain"
-              disabled={stage !== "unknown"}
-              onClick={() => setLeaving(true)}
-            />
+            <Button label={label} class="primary" aria-busy={stage === "sending"} onClick={confirm} />
+            {isUnknown(at) && <Unsettled pesel={pesel} at={at} onLeave={() => setLeaving(true)} />}
+            {stage === "asked" && <Button label={texts.cancel} class="plain" onClick={cancel} />}
           </>
         )}
-        {stage === "asked" && <Button label={texts.cancel} class="plain" onClick={cancel} />}
       </p>
     </section>
+  );
+  // Enter in the box for the reason confirms. Other questions stand in the form that asked for them.
+  return hasReason ? (
+    <form class="reasoned" noValidate onSubmit={confirm}>
+      {question}
+    </form>
+  ) : (
+    question
+  );
+}
+
+function Reason({ order, isFixed }: { readonly order: Order; readonly isFixed: boolean }) {
+  const { desk, texts } = useApp();
+  const { pesel, key } = order;
+  const give = (reason: string) => void desk.tell(pesel, { is: "gives reason", key, reason });
+  return (
+    <fieldset disabled={isFixed}>
+      <Field label={texts.reason} value={reasonOf(order)} maxLength={200} onValue={give} />
+    </fieldset>
+  );
+}
+
+interface UnsettledProps {
+  readonly pesel: string;
+  readonly at: OrderState;
+  readonly onLeave: () => void;
+}
+
+/** What can be done about an order without an answer, beside sending it again. */
+function Unsettled({ pesel, at: { stage }, onLeave }: UnsettledProps) {
+  const { desk, texts } = useApp();
+  return (
+    <>
+      <Button
+        label={texts.lookUp}
+        class="plain"
+        aria-busy={stage === "looking"}
+        onClick={() => void desk.look(pesel)}
+      />
+      <Button label={texts.leave} class="plain" disabled={stage !== "unknown"} onClick={onLeave} />
+    </>
+  );
+}
+
+interface ChangesProps {
+  readonly pesel: string;
+  readonly kinds: readonly ("closing" | "block" | "unblock")[];
+}
+
+/** A button for each change of the account as a whole, and the question about it in their place. */
+export function Changes({ pesel, kinds }: ChangesProps) {
+  const { desk, texts } = useApp();
+  const customer = useCustomer(pesel);
+  return (
+    <>
+      <p class="actions" hidden={orderOf(customer, kinds) !== undefined}>
+        {kinds.map((kind) => (
+          <Button
+            key={kind}
+            label={texts.changeAccount[kind]}
+            disabled={orderOut(customer) !== undefined}
+            onClick={() => void desk.ask(change(kind, pesel))}
+          />
+        ))}
+      </p>
+      <Asked pesel={pesel} kinds={kinds} label={texts.carryOut} />
+    </>
   );
 }

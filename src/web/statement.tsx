@@ -7,14 +7,14 @@ import { movedBy, noteOf } from "../wire/statement-csv.ts";
 import { urlOf } from "./answers.ts";
 import { useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
 import { orderOut } from "./customer.ts";
-import { accountUrl } from "./desk.ts";
 import { Download } from "./download.tsx";
 import { Button, Columns, Facts, Sum, Unread } from "./elements.tsx";
 import { DateField } from "./field.tsx";
 import { type Format, groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
-import { Reasoned } from "./reasoned.tsx";
+import { Asked } from "./question.tsx";
+import { accountUrl, reversal } from "./requests.ts";
 import { saveFile } from "./save.ts";
 import { type StatementPeriod, statementCsv, wholeStatement } from "./statement-csv.ts";
 import { fill, type Texts } from "./texts.ts";
@@ -69,7 +69,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
         <Button label={texts.print} aria-busy={printed.isLoading} onClick={() => printed.run(gather)} />
       </div>
       <Unread read={[printed, saved].find(({ failure }) => failure !== undefined) ?? first} />
-      <Reasoned key={pesel} pesel={pesel} kind="reversal" />
+      <Asked pesel={pesel} kinds={["reversal"]} label={texts.carryOut} />
       {isPeriod && shown !== undefined && <PeriodEnds period={period} ends={shown} />}
 
       <table aria-label={texts.statement} class="entries">
@@ -131,7 +131,7 @@ function useEntryActions(pesel: string): EntryActions {
   const mayReverse = useMay("operator");
   const isOut = orderOut(useCustomer(pesel)) !== undefined;
   return useMemo(() => {
-    const onReverse = (entry: EntryJson) => void desk.ask(pesel, { kind: "reversal", entry });
+    const onReverse = (entry: EntryJson) => void desk.ask(reversal(pesel, entry));
     return {
       onReceipt: ({ id }) => void desk.tell(pesel, { is: "shows receipt", receiptId: id }),
       onReverse: mayReverse && !isOut ? onReverse : undefined,

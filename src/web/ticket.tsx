@@ -1,20 +1,19 @@
 import { useEffect, useState } from "preact/hooks";
 import type { AccountJson } from "../wire/accounts.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
-import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
+import { useApp, useCustomer, useDraft, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
-import { orderOf, orderOut, type TicketDraft } from "./customer.ts";
-import { quoteUrl, type Wish } from "./desk.ts";
-import { Button, Sum } from "./elements.tsx";
-import { AmountField, CurrencyField } from "./field.tsx";
+import { orderOf, orderOut } from "./customer.ts";
+import { type TicketDraft, ticketForm } from "./drafts.ts";
+import { Button, Facts, Sum } from "./elements.tsx";
+import { AllOfIt, AmountField, CurrencyField, useWrong } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
 import { Asked } from "./question.tsx";
 import type { Read } from "./reads.ts";
+import { type ExchangeWish, quoteUrl } from "./requests.ts";
 import { fill } from "./texts.ts";
 
 const pauseMs = 150;
-
-type ExchangeWish = Extract<Wish, { kind: "exchange" }>;
 
 interface TicketProps {
   readonly account: AccountJson;
@@ -25,32 +24,25 @@ export function Ticket({ account }: TicketProps) {
   const { desk, texts } = useApp();
   const { pesel } = account;
   const customer = useCustomer(pesel);
-  const { at, ticket } = customer;
+  const { at } = customer;
+  const ticket = desk.draft(ticketForm(pesel));
   const { from, to, side, typed } = ticket;
-  /** The ticket that could not be asked for as it is. */
-  const [refused, setRefused] = useState<TicketDraft>();
   const order = orderOf(customer, ["exchange"]);
   const isOut = orderOut(customer) !== undefined;
   const amount = typedAmount(typed, currencyOf(ticket));
-  const wish: ExchangeWish | undefined =
-    "amount" in amount && from !== to
-      ? { kind: "exchange", from, to, side, amount: amount.amount }
-      : undefined;
-  const wrong = "fault" in amount ? texts.amountFault[amount.fault] : undefined;
-  const fault = refused !== ticket ? undefined : from === to ? texts.sameCurrency : wrong;
+  const isPair = from !== to;
+  const wish = "amount" in amount && isPair ? { from, to, side, amount: amount.amount } : undefined;
+  const wrongAmount = "fault" in amount ? texts.amountFault[amount.fault] : undefined;
+  const [fault, refuse] = useWrong(ticket, isPair ? wrongAmount : texts.sameCurrency);
   const ask = () => {
-    setRefused(ticket);
-    if (wish === undefined) desk.tell(pesel, { is: "cancels" });
-    else void desk.ask(pesel, wish);
+    if (order !== undefined || at?.stage === "asking") return;
+    desk.tell(pesel, { is: "cancels" });
+    if (wish === undefined) refuse();
+    else void desk.askExchange(pesel, wish);
   };
   return (
     <section class="card ticket" aria-label={texts.ticket}>
-      <form
-        noValidate
-        onSubmit={() => {
-          if (order === undefined && at?.stage !== "asking") ask();
-        }}
-      >
+      <form noValidate onSubmit={ask}>
         <fieldset class="pair" disabled={isOut}>
           <Wanted account={account} isTold={fault !== undefined} />
         </fieldset>
@@ -79,12 +71,9 @@ function currencyOf({ from, to, side }: TicketDraft): string {
 
 /** The fields of the ticket. */
 function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean }) {
-  const { desk, texts, format } = useApp();
-  const { ticket } = useCustomer(account.pesel);
+  const { texts } = useApp();
+  const [ticket, edit] = useDraft(ticketForm(account.pesel), account.pesel);
   const { from, to, side, typed } = ticket;
-  const held = { symbol: from, amount: heldOf(account, from) };
-  const edit = (change: Partial<TicketDraft>) =>
-    void desk.tell(account.pesel, { is: "typed", ticket: change });
   return (
     <>
       <CurrencyField label={texts.from} value={from} onValue={(value) => edit({ from: value })} />
@@ -103,13 +92,11 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
             {each === "toBuy" ? texts.buy : texts.sell}
           </label>
         ))}
-        {held.amount > 0 && (
-          <Button
-            label={fill(texts.allOfIt, format.money(held))}
-            class="plain"
-            onClick={() => edit({ side: "toSell", typed: format.typed(held.amount, from) })}
-          />
-        )}
+        <AllOfIt
+          symbol={from}
+          amount={heldOf(account, from)}
+          onChoice={(all) => edit({ side: "toSell", typed: all })}
+        />
       </div>
       <div class="amount">
         <AmountField
@@ -127,7 +114,6 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
     </>
   );
 }
-
 /** The price of what is typed, once nobody has typed for a moment. */
 function useQuote(url: string | undefined): Read<QuoteJson> {
   const { rates, reads } = useApp();
@@ -160,18 +146,13 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
   return (
     <>
       <div class={order === undefined ? "price" : "price fixed"} aria-live="polite">
-        <dl>
-          <div>
-            <dt>{texts.paid}</dt>
-            <dd class="figures">{sumOf(quote?.sold)}</dd>
-          </div>
-          <div>
-            <dt>{texts.received}</dt>
-            <dd class="figures">
-              <strong>{sumOf(quote?.bought)}</strong>
-            </dd>
-          </div>
-        </dl>
+        <Facts
+          class="figures"
+          of={[
+            [texts.paid, sumOf(quote?.sold)],
+            [texts.received, <strong key="received">{sumOf(quote?.bought)}</strong>],
+          ]}
+        />
         <p class="muted figures">
           {quote === undefined ? (
             hint

@@ -2,8 +2,9 @@ import { housePlaceOf } from "../core/house.ts";
 import { useApp } from "./app.ts";
 import type { Served } from "./counter.tsx";
 import type { Order } from "./customer.ts";
-import { digitsOf } from "./desk.ts";
+import { openingForm } from "./drafts.ts";
 import { Button } from "./elements.tsx";
+import { digitsOf } from "./format.ts";
 import type { View } from "./header.tsx";
 import type { AuditJob } from "./operator/audit.tsx";
 import type { BatchJob } from "./operator/batch-job.ts";
@@ -25,14 +26,14 @@ export function UnderWay({ view, served, batch, audit, onServe, onView }: UnderW
     if (housePlaceOf(pesel) !== undefined) return view === "position";
     if (view !== "counter") return false;
     return served.isOpening
-      ? kind === "opening" && digitsOf(desk.opening.pesel) === pesel
+      ? kind === "opening" && digitsOf(desk.draft(openingForm).pesel) === pesel
       : kind !== "opening" && pesel === served.pesel;
   };
   const show = (order: Order) => {
-    const { kind, pesel, holder, key } = order;
+    const { kind, pesel, holder } = order;
     if (housePlaceOf(pesel) !== undefined) return onView("position");
     const isOpening = kind === "opening";
-    if (isOpening) desk.setOpening({ ...holder, pesel, initial: String(order.in?.amount ?? ""), key });
+    if (isOpening) desk.edit(openingForm, { ...holder, pesel, initial: String(order.in?.amount ?? "") });
     onServe({ pesel: isOpening ? served.pesel : pesel, isOpening });
   };
   const jobs = [

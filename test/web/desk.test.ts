@@ -4,8 +4,10 @@ import fc from "fast-check";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
 import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
 import { type Order, orderOut } from "../../src/web/customer.ts";
-import { Desk, type Wish } from "../../src/web/desk.ts";
+import { Desk } from "../../src/web/desk.ts";
+import { openingForm, renamingForm, ticketForm } from "../../src/web/drafts.ts";
 import { Reads } from "../../src/web/reads.ts";
+import { cash, change, type ExchangeWish, opening, reversal } from "../../src/web/requests.ts";
 import type { EntryJson } from "../../src/wire/entries.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
 import { storage } from "./storage.ts";
@@ -90,12 +92,16 @@ const few = (deed: string, count: number) => Array.from({ length: count }, () =>
 /** Waits until pending promises have resolved. */
 const told = () => new Promise((resolve) => setImmediate(resolve));
 const customers = ["1", "2"] as const;
-const wishes: readonly Wish[] = [
-  { kind: "exchange", from: "PLN", to: "USD", side: "toBuy", amount: 1 },
-  { kind: "deposit", money: { symbol: "PLN", amount: 5 } },
-  { kind: "withdrawal", money: { symbol: "EUR", amount: 7 } },
-  { kind: "closing" },
-];
+const buy1: ExchangeWish = { from: "PLN", to: "USD", side: "toBuy", amount: 1 };
+const pln5 = { symbol: "PLN", amount: 5 };
+/** Questions that a teller has the desk ask. */
+const questions = {
+  exchange: (desk: Desk, pesel: string) => desk.askExchange(pesel, buy1),
+  deposit: (desk: Desk, pesel: string) => desk.ask(cash("deposit", pesel, pln5)),
+  withdrawal: (desk: Desk, pesel: string) => desk.ask(cash("withdrawal", pesel, pln5)),
+  closing: (desk: Desk, pesel: string) => desk.ask(change("closing", pesel)),
+} as const;
+type Kind = keyof typeof questions;
 const deed = fc.record({
   pesel: fc.constantFrom(...customers),
   does: fc.constantFrom(
@@ -103,7 +109,7 @@ const deed = fc.record({
     ...few("confirms", 4),
     ...few("waits", 12),
   ),
-  wish: fc.constantFrom(...wishes),
+  kind: fc.constantFrom(...(Object.keys(questions) as Kind[])),
 });
 
 describe("what is under way at the counter", () => {
@@ -126,13 +132,12 @@ describe("what is under way at the counter", () => {
           desk.watch(() => {
             for (const pesel of customers) settled.add(desk.customer(pesel).doneKey);
           });
-          const wanted = new Map<string, Wish | undefined>();
-          for (const { pesel, does, wish } of deeds) {
+          const wanted = new Map<string, Kind | undefined>();
+          for (const { pesel, does, kind } of deeds) {
             const before = desk.customer(pesel);
             const outBefore = orderOut(before);
-            if (does === "asks") void desk.ask(pesel, wish);
-            if (does === "types") desk.tell(pesel, { is: "typed", ticket: { typed: "1" } });
-            if (does === "cancels") desk.tell(pesel, { is: "cancels" });
+            if (does === "asks") void questions[kind](desk, pesel);
+            if (does === "types" || does === "cancels") desk.tell(pesel, { is: "cancels" });
             if (does === "looks") void desk.look(pesel);
             if (does === "gives up" && outBefore !== undefined) {
               if (before.at?.stage === "unknown") givenUp.add(outBefore.key);
@@ -145,7 +150,7 @@ describe("what is under way at the counter", () => {
               void desk.confirm(pesel, at.order.key);
             }
             if (outBefore === undefined && (does === "asks" || does === "types" || does === "cancels")) {
-              wanted.set(pesel, does === "asks" ? wish : undefined);
+              wanted.set(pesel, does === "asks" ? kind : undefined);
             }
             await told();
             const now = desk.customer(pesel);
@@ -153,7 +158,7 @@ describe("what is under way at the counter", () => {
               assert.equal(orderOut(now)?.key, outBefore.key, "an order that is out was given up");
             }
             if (now.at?.stage === "asked" && now.told === undefined) {
-              assert.equal(now.at.order.kind, wanted.get(pesel)?.kind, "the question is not the last asked");
+              assert.equal(now.at.order.kind, wanted.get(pesel), "the question is not the last asked");
             }
           }
           const restored = new Desk(server, new Reads(server), kept);
@@ -199,7 +204,7 @@ describe("what is under way at the counter", () => {
     };
     reads.use("api/user/1");
     await letGo(0);
-    void desk.ask("1", { kind: "closing" });
+    void desk.ask(change("closing", "1"));
     version = 2;
     reads.refresh();
     await letGo(1);
@@ -215,15 +220,15 @@ describe("what is under way at the counter", () => {
     const fated: Fate[] = ["answered", "lost on its way", "answered", "answered"];
     const server = serverOf(scheduler, () => fated.shift() ?? "answered");
     const desk = new Desk(server, new Reads(server), storage());
-    const wish = { kind: "deposit", money: { symbol: "PLN", amount: 70 } } as const;
-    await desk.ask("1", wish);
+    const request = cash("deposit", "1", pln5);
+    await desk.ask(request);
     const { at } = desk.customer("1");
     assert.ok(at?.stage === "asked");
     const { key } = at.order;
     await desk.confirm("1", key);
     await desk.look("1");
     assert.deepEqual(desk.customer("1").told, { kind: "deposit", what: { text: "notSoFar" } });
-    await desk.ask("1", wish);
+    await desk.ask(request);
     assert.equal(orderOut(desk.customer("1"))?.key, key);
     await desk.confirm("1", key);
     assert.deepEqual([desk.out, [...server.done.keys()]], [[], [key]]);
@@ -235,7 +240,7 @@ describe("what is under way at the counter", () => {
     const server = serverOf(scheduler, () => fated.shift() ?? "answered");
     const kept = storage();
     const desk = new Desk(server, new Reads(server), kept);
-    await desk.ask("1", { kind: "deposit", money: { symbol: "PLN", amount: 5 } });
+    await desk.ask(cash("deposit", "1", pln5));
     const { at } = desk.customer("1");
     assert.ok(at?.stage === "asked");
     await desk.confirm("1", at.order.key);
@@ -257,7 +262,7 @@ describe("what is under way at the counter", () => {
       const server = serverOf(scheduler, () => fated.shift() ?? "answered");
       const kept = storage();
       const desk = new Desk(server, new Reads(server), kept);
-      await desk.ask("1", { kind: "deposit", money: { symbol: "PLN", amount: 5 } });
+      await desk.ask(cash("deposit", "1", pln5));
       const { at } = desk.customer("1");
       assert.ok(at?.stage === "asked");
       const { key } = at.order;
@@ -277,21 +282,21 @@ describe("what is under way at the counter", () => {
   test("A sign-in that ran out while an order was priced leaves the ticket as it was, without a message", async () => {
     const get = () => Promise.reject(refusal("unauthorized"));
     const desk = new Desk({ get, change: () => assert.fail() }, new Reads({ get }), storage());
-    desk.tell("1", { is: "typed", ticket: { typed: "7" } });
-    await desk.ask("1", wishes[0] as Wish);
-    const { at, told: message, ticket } = desk.customer("1");
-    assert.deepEqual([at, message, ticket.typed], [undefined, undefined, "7"]);
+    desk.edit(ticketForm("1"), { typed: "7" });
+    await desk.askExchange("1", buy1);
+    const { at, told: message } = desk.customer("1");
+    assert.deepEqual([at, message, desk.draft(ticketForm("1")).typed], [undefined, undefined, "7"]);
   });
 
   test("A typed new name is kept for its customer; a reversal is sent with the reason typed for it, and not without one", async () => {
     const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
     const server = serverOf(scheduler, () => "answered");
     const desk = new Desk(server, new Reads(server), storage());
-    desk.tell("1", { is: "typed", renaming: { name: "Jan", surname: "Nowy" } });
-    assert.deepEqual(desk.customer("1").renaming, { name: "Jan", surname: "Nowy" });
+    desk.edit(renamingForm("1"), { name: "Jan", surname: "Nowy" });
+    assert.deepEqual(desk.draft(renamingForm("1")), { name: "Jan", surname: "Nowy" });
     const entry = { id: "e", kind: "deposit", time: "2026-06-08T12:00:00Z" } as EntryJson;
     for (const reason of ["wrong sum", "wrong currency"]) {
-      await desk.ask("1", { kind: "reversal", entry });
+      await desk.ask(reversal("1", entry));
       const { at } = desk.customer("1");
       assert.ok(at?.stage === "asked");
       const { key } = at.order;
@@ -304,7 +309,7 @@ describe("what is under way at the counter", () => {
       await desk.confirm("1", key);
       assert.equal(server.sent.at(-1)?.body, JSON.stringify({ reason }));
     }
-    assert.deepEqual(desk.customer("1").renaming, { name: "Jan", surname: "Nowy" });
+    assert.deepEqual(desk.draft(renamingForm("1")), { name: "Jan", surname: "Nowy" });
   });
 
   test("The form for a new account begins empty once its account was opened after the form had been closed", async () => {
@@ -313,17 +318,18 @@ describe("what is under way at the counter", () => {
     const server = serverOf(scheduler, () => fated.shift() ?? "answered");
     const desk = new Desk(server, new Reads(server), storage());
     const holder = { name: "Adam", surname: "Drugi" };
-    desk.setOpening({ pesel: " 1", ...holder });
-    await desk.carryOut("1", { kind: "opening", ...holder, pln: 0 }, holder);
+    const form = () => desk.draft(openingForm);
+    desk.edit(openingForm, { pesel: " 1", ...holder });
+    await desk.carryOut(opening("1", holder, 0), holder);
     desk.endOpening();
     desk.beginOpening("");
-    assert.equal(desk.opening.name, "Adam", "an opening without an answer stays in its form");
-    await desk.confirm("1", desk.opening.key ?? "");
+    assert.equal(form().name, "Adam", "an opening without an answer stays in its form");
+    await desk.confirm("1", orderOut(desk.customer("1"))?.key ?? "");
     desk.beginOpening("");
-    assert.deepEqual([desk.opening.pesel, desk.opening.name, desk.isOpened], ["", "", false]);
-    desk.setOpening({ pesel: "2", name: "Ewa" });
+    assert.deepEqual(form(), openingForm.empty);
+    desk.edit(openingForm, { pesel: "2", name: "Ewa" });
     desk.endOpening();
-    assert.deepEqual([desk.opening.pesel, desk.opening.name], ["", ""], "the next customer would see it");
+    assert.deepEqual(form(), openingForm.empty, "the next customer would see it");
   });
 
   test("Two tabs that know the same order without an answer carry it out once", async () => {
@@ -332,7 +338,7 @@ describe("what is under way at the counter", () => {
     const server = serverOf(scheduler, () => fated.shift() ?? "answered");
     const kept = new Map<string, string>();
     const desk = new Desk(server, new Reads(server), storage(kept));
-    await desk.ask("1", { kind: "withdrawal", money: { symbol: "PLN", amount: 5 } });
+    await desk.ask(cash("withdrawal", "1", pln5));
     const { at } = desk.customer("1");
     assert.ok(at?.stage === "asked");
     await desk.confirm("1", at.order.key);

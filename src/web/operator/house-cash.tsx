@@ -36,14 +36,14 @@ export function HouseCash() {
         deposit={texts.putIn}
         withdraw={texts.takeOut}
         isDisabled={isBusy}
-        onWish={(wish) => {
+        onRequest={(request) => {
           if (isBusy) return;
           // The messages about earlier entries go.
           for (const number of numbers) {
             desk.tell(number, { is: "cancels" });
             desk.tell(number, { is: "shows receipt", receiptId: undefined });
           }
-          void desk.carryOut(pesel, wish, holder);
+          void desk.carryOut(request, holder);
         }}
       />
       {numbers.map((number) => (

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { newKey } from "../answers.ts";
 import { useApp, useFailureText, useTask } from "../app.ts";
 import { Button } from "../elements.tsx";
-import { Field } from "../field.tsx";
+import { Field, useWrong } from "../field.tsx";
 
 /** Suspends or resumes trading, and has the rates read again. */
 function useTrading() {
@@ -22,12 +22,14 @@ function useTrading() {
 export function Suspend() {
   const { rates, texts } = useApp();
   const { send, fault } = useTrading();
-  const [reason, setReason] = useState("");
-  const [isMissing, setMissing] = useState(false);
+  const [draft, setDraft] = useState({ reason: "" });
+  const { reason } = draft;
+  const isMissing = reason.trim() === "";
+  const [missing, refuse] = useWrong(draft, isMissing ? texts.reasonMissing : undefined);
   if (rates === undefined || rates.suspension) return null;
   const submit = () => {
-    setMissing(reason.trim() === "");
-    if (reason.trim() !== "") send("suspension", { reason });
+    if (isMissing) refuse();
+    else send("suspension", { reason });
   };
   return (
     <form class="card" noValidate onSubmit={submit}>
@@ -37,8 +39,8 @@ export function Suspend() {
         label={texts.reason}
         value={reason}
         maxLength={200}
-        onValue={setReason}
-        fault={isMissing ? texts.reasonMissing : undefined}
+        onValue={(typed) => setDraft({ reason: typed })}
+        fault={missing}
       />
       {fault !== undefined && <p role="alert">{fault}</p>}
       <p class="actions">

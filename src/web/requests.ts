@@ -1,0 +1,113 @@
+import { housePlaceOf } from "../core/house.ts";
+import type { EntryKind } from "../core/journal.ts";
+import type { EntryJson } from "../wire/entries.ts";
+import type { QuoteJson } from "../wire/exchanges.ts";
+import type { MoneyJson } from "../wire/fields.ts";
+import { movedBy } from "../wire/statement-csv.ts";
+import { urlOf } from "./answers.ts";
+
+export interface Name {
+  readonly name: string;
+  readonly surname: string;
+}
+
+/** A request that moves money, or changes an account, and what it does in words for people. */
+export interface Request {
+  readonly kind: EntryKind;
+  readonly pesel: string;
+  readonly path: string;
+  readonly body: object;
+  /** The id of the only rate table that it may be settled at. */
+  readonly tableId?: string | undefined;
+  /** The money that leaves the account. */
+  readonly out?: MoneyJson | undefined;
+  /** The money that comes to it. */
+  readonly in?: MoneyJson | undefined;
+  readonly quote?: QuoteJson | undefined;
+  /** The holder's name after a renaming. */
+  readonly renamed?: Name | undefined;
+  /** The entry that a reversal undoes. */
+  readonly undone?: { readonly kind: EntryKind; readonly time: string } | undefined;
+}
+
+/** An exchange before it is priced. */
+export interface ExchangeWish {
+  readonly from: string;
+  readonly to: string;
+  readonly side: "toBuy" | "toSell";
+  readonly amount: number;
+}
+
+/** The path of an account of a customer or of the house. */
+export function accountUrl(pesel: string): string {
+  const place = housePlaceOf(pesel);
+  return place === undefined ? `api/user/${pesel}` : `api/house/${place}`;
+}
+
+export function quoteUrl({ from, to, side, amount }: ExchangeWish): string {
+  return urlOf("api/quote", { from, to, [side]: amount });
+}
+
+/** The exchange that a quote is the price of. */
+export function wishOf({ sold, bought, side }: QuoteJson): ExchangeWish {
+  const { amount } = side === "toBuy" ? bought : sold;
+  return { from: sold.symbol, to: bought.symbol, side, amount };
+}
+
+export function exchange(pesel: string, quote: QuoteJson): Request {
+  const { sold, bought, tableId } = quote;
+  const { from, to, side, amount } = wishOf(quote);
+  const body = { pesel, from, to, [side]: amount };
+  return {
+    kind: "exchange",
+    ...{ pesel, path: `api/exchange/${pesel}`, body, tableId, out: sold, in: bought, quote },
+  };
+}
+
+export function cash(
+  kind: "deposit" | "withdrawal",
+  pesel: string,
+  money: MoneyJson,
+  note?: string,
+): Request {
+  const place = housePlaceOf(pesel);
+  const path = `${place === undefined ? accountUrl(pesel) : "api/house"}/${kind}s`;
+  const { symbol, amount } = money;
+  const body = {
+    ...(place !== undefined && { account: place }),
+    ...{ amount, currency: symbol },
+    ...(note !== undefined && { note }),
+  };
+  return { kind, pesel, path, body, ...(kind === "deposit" ? { in: money } : { out: money }) };
+}
+
+export function opening(pesel: string, { name, surname }: Name, pln: number): Request {
+  const body = { pesel, name, surname, pln };
+  return { kind: "opening", pesel, path: "api/user", body, in: { symbol: "PLN", amount: pln } };
+}
+
+export function renaming(pesel: string, { name, surname }: Name): Request {
+  const renamed = { name, surname };
+  return { kind: "renaming", pesel, path: `${accountUrl(pesel)}/name`, body: renamed, renamed };
+}
+
+/** The reason is typed into the question about it. */
+export function reversal(pesel: string, entry: EntryJson): Request {
+  const { kind, time, id } = entry;
+  const moved = movedBy(entry);
+  return {
+    kind: "reversal",
+    ...{ pesel, path: `api/receipts/${id}/reversal`, body: { reason: "" }, undone: { kind, time } },
+    ...{ out: moved.in, in: moved.out },
+  };
+}
+
+/** A change that concerns the account as a whole. The reason for a block is typed into the question about it. */
+export function change(kind: "closing" | "block" | "unblock", pesel: string): Request {
+  return {
+    kind,
+    pesel,
+    path: `${accountUrl(pesel)}/${kind}`,
+    body: kind === "closing" ? {} : { reason: "" },
+  };
+}
