@@ -3,16 +3,15 @@ import { readFileSync } from "node:fs";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ExchangeService } from "../../src/core/service.ts";
-import { bulkType } from "../../src/wire/bulk.ts";
-import { hasLines, type Operation } from "../../src/wire/operation.ts";
-import { filledPath } from "../../src/wire/operation-of.ts";
+import type { Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { type Caller, includes, type Role, roles } from "../../src/wire/role.ts";
 import { BulkClient, linesType } from "../support/bulk.ts";
 import { adult, now } from "../support/fixture.ts";
 import { openGate } from "../support/gate.ts";
 import { type HttpAnswer, isProblem, send } from "../support/http.ts";
-import { openConnection } from "../support/raw-connection.ts";
+import { answerTo, headOf } from "../support/raw-connection.ts";
+import { pathOf, typeOf } from "../support/requests.ts";
 import { routesOf } from "../support/routes.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
@@ -77,11 +76,10 @@ const isAdmitted = ({ status }: HttpAnswer) => status !== 401 && status !== 403;
 /** A request to the operation which is not valid if it is a POST, so that it does nothing. */
 function requestTo(operation: Operation, token?: string) {
   const { method, path } = operation;
-  const filled = filledPath(path, { pesel, id: "019e9a70-3c5e-7000", code: "USD", account: "cash" });
-  const type = hasLines(operation, "body") ? bulkType : "application/json";
-  const headers = { ...(token && bearer(token)), ...(method === "POST" && { "content-type": type }) };
+  const type = method === "POST" && { "content-type": typeOf(operation) };
   const query = path === "/api/users" ? "?name=kow" : "";
-  return send(server.url, method, filled + query, { headers, ...(method === "POST" && { body: "[]" }) });
+  const headers = { ...(token && bearer(token)), ...type };
+  return send(server.url, method, pathOf(operation) + query, { headers, ...(type && { body: "[]" }) });
 }
 
 describe("where tokens are in force", () => {
@@ -380,12 +378,9 @@ describe("two Authorization headers", () => {
     ["unknown", "operator"],
   ]) {
     test(`Two Authorization headers, of ${first} and of ${second}, are refused with 401`, async () => {
-      const { socket, until, received } = await openConnection(server.url);
       const lines = [`Authorization: Bearer ${first}`, `authorization: Bearer ${second}`];
-      socket.write(`${["GET /api/users HTTP/1.1", "Host: localhost", ...lines, "", ""].join("\r\n")}`);
-      await until(/\r\n\r\n/);
-      socket.destroy();
-      assert.match(received(), /^HTTP\/1\.1 401 .*more than one Authorization header/s);
+      const answer = await answerTo(server.url, headOf("GET /api/users", ...lines));
+      assert.match(answer, /^HTTP\/1\.1 401 .*more than one Authorization header/s);
     });
   }
 });

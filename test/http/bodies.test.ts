@@ -3,11 +3,11 @@ import { after, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { Operation } from "../../src/wire/operation.ts";
-import { filledPath } from "../../src/wire/operation-of.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
-import { openConnection } from "../support/raw-connection.ts";
+import { answerTo, headOf, openConnection } from "../support/raw-connection.ts";
+import { pathOf, typeOf } from "../support/requests.ts";
 import { startServer } from "../support/server.ts";
 
 const pesel = adult(1);
@@ -33,9 +33,7 @@ const requests = () => {
 let nth = 100;
 
 const head = (path: string, ...more: string[]) =>
-  [`POST ${path} HTTP/1.1`, "Host: localhost", "Content-Type: application/json", ...more, "", ""].join(
-    "\r\n",
-  );
+  headOf(`POST ${path}`, "Content-Type: application/json", ...more);
 const length = (body: Uint8Array | string) => `Content-Length: ${Buffer.byteLength(body)}`;
 const chunk = (bytes: Uint8Array) =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
@@ -130,19 +128,16 @@ describe("a large body", () => {
     ] as const) {
       for (const isChunked of [false, true]) {
         const { path, text } = padded(bytes);
-        const { socket, until, received } = await openConnection(server.url);
-        socket.write(isChunked ? head(path, "Transfer-Encoding: chunked") : head(path, length(text)));
-        socket.write(isChunked ? Buffer.concat(chunked(5000)(Buffer.from(text))) : text);
-        await until(/\r\n\r\n/);
-        assert.ok(received().startsWith(`HTTP/1.1 ${status} `), received());
-        socket.destroy();
+        const form = isChunked ? "Transfer-Encoding: chunked" : length(text);
+        const pieces = isChunked ? chunked(5000)(Buffer.from(text)) : [text];
+        const answer = await answerTo(server.url, head(path, form), ...pieces);
+        assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer);
       }
     }
   });
 });
 
 const posts = Object.values<Operation>(operations).filter(({ method }) => method === "POST");
-const typeOf = ({ lines }: Operation) => (lines === undefined ? "application/json" : "application/x-ndjson");
 
 describe("requests of which a part would not be read", () => {
   const trailer = "Idempotency-Key: k";
@@ -175,21 +170,10 @@ describe("requests of which a part would not be read", () => {
       [],
     ]),
   ];
-  const post = async (
-    path: string,
-    type: string,
-    more: string[],
-    fields: string[],
-    body: string | Buffer,
-  ) => {
-    const { socket, until, received } = await openConnection(server.url);
-    const lines = [`POST ${path} HTTP/1.1`, "Host: localhost", `Content-Type: ${type}`, ...more];
-    socket.write(`${[...lines, "Transfer-Encoding: chunked", "", ""].join("\r\n")}`);
-    socket.write(chunk(Buffer.from(body)));
-    socket.write(`${["0", ...fields, "", ""].join("\r\n")}`);
-    await until(/\r\n\r\n/);
-    socket.destroy();
-    return received();
+  const post = (path: string, type: string, more: string[], fields: string[], body: string | Buffer) => {
+    const headers = [`Content-Type: ${type}`, ...more, "Transfer-Encoding: chunked"];
+    const last = ["0", ...fields, "", ""].join("\r\n");
+    return answerTo(server.url, headOf(`POST ${path}`, ...headers), chunk(Buffer.from(body)), last);
   };
   const state = async () => (await send(server.url, "GET", `/api/user/${pesel}`)).text;
 
@@ -244,9 +228,8 @@ describe("a compressed body", () => {
     test(`A compressed body is refused with 400 at ${operation.path}`, async () => {
       const body = gzipSync(JSON.stringify({ amount: 1, currency: "PLN" }));
       for (const coding of codings) {
-        const path = filledPath(operation.path, { pesel, id: "1" });
         const headers = { "content-type": typeOf(operation), "content-encoding": coding };
-        const answer = await send(server.url, "POST", path, { headers, body });
+        const answer = await send(server.url, "POST", pathOf(operation), { headers, body });
         assert.equal(answer.status, 400, coding);
         assert.match(answer.text, /"code":"invalid-request"/);
         assert.match(answer.text, /compressed/);
@@ -256,22 +239,15 @@ describe("a compressed body", () => {
 
   test("A body compressed by its transfer coding is refused with 400", async () => {
     for (const coding of ["gzip, chunked", "deflate, chunked", "x, chunked"]) {
-      const { socket, until, received } = await openConnection(server.url);
       const body = gzipSync(JSON.stringify({ amount: 1, currency: "PLN" }));
-      socket.write(head(`/api/user/${pesel}/deposits`, `Transfer-Encoding: ${coding}`));
-      socket.write(Buffer.concat(chunked(100)(body)));
-      await until(/\r\n\r\n/);
-      assert.match(received(), /^HTTP\/1\.1 400 /);
-      socket.destroy();
+      const deposit = head(`/api/user/${pesel}/deposits`, `Transfer-Encoding: ${coding}`);
+      assert.match(await answerTo(server.url, deposit, ...chunked(100)(body)), /^HTTP\/1\.1 400 /);
     }
   });
 
   test("A compressed body is refused before it is sent", async () => {
-    const { socket, until, received } = await openConnection(server.url);
-    socket.write(head(`/api/user/${pesel}/deposits`, "Content-Encoding: gzip", "Content-Length: 100"));
-    await until(/"code":"invalid-request"/);
-    assert.match(received(), /^HTTP\/1\.1 400 /);
-    socket.destroy();
+    const deposit = head(`/api/user/${pesel}/deposits`, "Content-Encoding: gzip", "Content-Length: 100");
+    assert.match(await answerTo(server.url, deposit), /^HTTP\/1\.1 400 [\s\S]*"code":"invalid-request"/);
   });
 
   test("A body with Content-Encoding: identity is taken", async () => {
@@ -287,18 +263,14 @@ describe("a compressed body", () => {
 
 test("a request with two Host headers is refused with 400, whatever they say", async () => {
   for (const operation of Object.values<Operation>(operations)) {
-    const path = filledPath(operation.path, { pesel, id: "1", code: "USD", account: "cash" });
     for (const hosts of [
       ["localhost", "localhost"],
       ["localhost", "evil.example"],
       ["evil.example", "localhost"],
     ]) {
-      const { socket, until, received } = await openConnection(server.url);
-      const lines = [`${operation.method} ${path} HTTP/1.1`, `Host: ${hosts[0]}`, `hOST: ${hosts[1]}`];
-      socket.write([...lines, "", ""].join("\r\n"));
-      await until(/"code":"invalid-request"/);
-      assert.match(received(), /^HTTP\/1\.1 400 [\s\S]*more than one Host/);
-      socket.destroy();
+      const head = headOf(`${operation.method} ${pathOf(operation)}`, `hOST: ${hosts[1]}`);
+      const answer = await answerTo(server.url, head.replace("localhost", hosts[0] as string));
+      assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*more than one Host[\s\S]*"code":"invalid-request"/);
     }
   }
 });

@@ -8,7 +8,7 @@ import { bulkType } from "../../src/wire/bulk.ts";
 import { adult } from "../support/fixture.ts";
 import { openGate } from "../support/gate.ts";
 import { isProblem, send } from "../support/http.ts";
-import { getRequest, openConnection } from "../support/raw-connection.ts";
+import { answerTo, getRequest, headOf, openConnection } from "../support/raw-connection.ts";
 import { longAnswers, startServer, type TestServer, useServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
@@ -16,8 +16,8 @@ const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${nam
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 const path = `/api/user/${adult(1)}`;
 /** The head of a request to open an account. */
-const openingHead = (fields: string) =>
-  `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${fields}\r\n\r\n`;
+const openingHead = (...fields: string[]) =>
+  headOf("POST /api/user", "Content-Type: application/json", ...fields);
 
 /** A server whose accounts are read only once `release` was called; `seen` counts those asked for. */
 async function startGated(options: Parameters<typeof startServer>[2] = {}) {
@@ -32,8 +32,7 @@ async function startGated(options: Parameters<typeof startServer>[2] = {}) {
   return { server, seen, release };
 }
 
-const bulkHead = (fields: string) =>
-  `POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${bulkType}\r\n${fields}\r\n\r\n`;
+const bulkHead = (field: string) => headOf("POST /api/bulk", `Content-Type: ${bulkType}`, field);
 
 describe("requests on a connection that has one under way", () => {
   for (const [what, behind] of Object.entries({
@@ -110,7 +109,7 @@ describe("requests on a connection that has one under way", () => {
       t.after(() => server.close());
       release();
       const connection = await openConnection(server.url, tls && { rejectUnauthorized: false });
-      const refused = `${openingHead("Content-Encoding: gzip\r\nContent-Length: 2")}{}`;
+      const refused = `${openingHead("Content-Encoding: gzip", "Content-Length: 2")}{}`;
       connection.socket.write(refused + getRequest(path));
       await connection.closed;
       assert.deepEqual(connection.statuses(), [400]);
@@ -139,8 +138,7 @@ for (const [over, tls] of [
     for (const [what, text] of Object.entries({
       nothing: "",
       "half a header": "GET /health/live HTTP/1.1\r\nHo",
-      "half a body":
-        "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n{",
+      "half a body": `${openingHead("Content-Length: 9999")}{`,
     })) {
       test(`A connection that sends ${what} gets 400 and is closed, over ${over}`, async () => {
         const trusting = tls && { rejectUnauthorized: false };
@@ -189,9 +187,7 @@ describe("requests beyond those that are answered soon", () => {
     const server = await startServer({}, "", { requestsAtMost: 1 });
     t.after(() => server.close());
     const slow = await openConnection(server.url);
-    slow.socket.write(
-      "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
-    );
+    slow.socket.write(`${openingHead("Content-Length: 9")}{`);
     await pause(20);
     assert.equal((await send(server.url, "GET", "/api/rates")).status, 200);
     slow.socket.destroy();
@@ -231,16 +227,11 @@ describe("a request's headers", () => {
   const server = useServer();
 
   /** An opening with this many headers, of which the last is its key. */
-  async function openWith(count: number, person: number): Promise<string> {
-    const { socket, until: seen, received } = await openConnection(server.url);
+  function openWith(count: number, person: number): Promise<string> {
     const body = JSON.stringify({ name: "Jan", surname: "Kowalski", pesel: adult(person), pln: 1 });
-    const needed = ["Host: localhost", "Content-Type: application/json", `Content-Length: ${body.length}`];
-    const filling = numbers(count - needed.length - 1).map(() => "a:");
-    const head = [...needed, ...filling, `Idempotency-Key: k-${person}`].join("\r\n");
-    socket.write(`POST /api/user HTTP/1.1\r\n${head}\r\n\r\n${body}`);
-    await seen(/\r\n\r\n/);
-    socket.destroy();
-    return received();
+    const filling = numbers(count - 4).map(() => "a:");
+    const key = `Idempotency-Key: k-${person}`;
+    return answerTo(server.url, openingHead(`Content-Length: ${body.length}`, ...filling, key), body);
   }
 
   test("An idempotency key behind 3,000 other headers counts", async () => {

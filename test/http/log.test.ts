@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { send } from "../support/http.ts";
+import { headOf, openConnection } from "../support/raw-connection.ts";
 import { startServer, useServer } from "../support/server.ts";
 
 const pesel = adult(1);
@@ -38,11 +37,11 @@ test("docs/OPERATIONS.md has the fields of a request's line", async () => {
   const headers = { "content-type": "application/json", traceparent: `00-${trace}-${span}-01` };
   await send(own.url, "POST", "/api/user", { headers, body });
   await send(own.url, "POST", "/api/user", { headers, body });
-  const bulk = connect(Number(new URL(own.url).port), "127.0.0.1");
-  bulk.write("POST /api/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n");
-  bulk.write("Transfer-Encoding: chunked\r\n\r\n2\r\n{\n\r\n");
-  await once(bulk, "data");
-  bulk.destroy();
+  const bulk = await openConnection(own.url);
+  const types = ["Content-Type: application/x-ndjson", "Transfer-Encoding: chunked"];
+  bulk.socket.write(`${headOf("POST /api/bulk", ...types)}2\r\n{\n\r\n`);
+  await bulk.until(/200 OK/);
+  bulk.socket.destroy();
   await own.logged(/"ended":"cut"/);
   await own.close();
   const lines = own

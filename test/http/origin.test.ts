@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { hasLines, type Operation } from "../../src/wire/operation.ts";
-import { filledPath } from "../../src/wire/operation-of.ts";
+import type { Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { problemType } from "../../src/wire/problem.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, sendWithHeaders } from "../support/http.ts";
+import { pathOf, typeOf } from "../support/requests.ts";
 import { startServer, type TestServer, useServer } from "../support/server.ts";
 
 const pesel = adult(1);
@@ -18,10 +18,8 @@ function send({ url }: TestServer, line: string, headers: Record<string, string>
 
 /** A request to the operation, as valid as it can be made. */
 function requestTo(operation: Operation): [line: string, headers: Record<string, string>] {
-  const { method, path } = operation;
-  const filled = filledPath(path, { pesel, id: "019e9a70-3c5e", code: "USD", account: "cash" });
-  const type = hasLines(operation, "body") ? "application/x-ndjson" : "application/json";
-  return [`${method} ${filled}`, method === "POST" ? { "content-type": type } : {}];
+  const { method } = operation;
+  return [`${method} ${pathOf(operation)}`, method === "POST" ? { "content-type": typeOf(operation) } : {}];
 }
 
 const all = Object.entries<Operation>(operations);

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { after, describe, test } from "node:test";
 import type { Operation } from "../../src/wire/operation.ts";
-import { filledPath } from "../../src/wire/operation-of.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { adult, table } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
-import { openConnection } from "../support/raw-connection.ts";
+import { answerTo, headOf } from "../support/raw-connection.ts";
+import * as requests from "../support/requests.ts";
 import { startServer } from "../support/server.ts";
 
 const pesel = adult(1);
@@ -40,9 +39,7 @@ const queries: Readonly<Record<string, string>> = {
 };
 
 const all = Object.entries<Operation>(operations);
-const pathOf = ({ path }: Operation) =>
-  filledPath(path, { pesel, id: receipt, code: "USD", account: "cash" });
-const typeOf = ({ lines }: Operation) => (lines === undefined ? "application/json" : "application/x-ndjson");
+const pathOf = (operation: Operation) => requests.pathOf(operation, { id: receipt });
 
 function ask(id: string, operation: Operation, query: string, method: string = operation.method) {
   const asked = [queries[id], query].filter(Boolean).join("&");
@@ -50,7 +47,7 @@ function ask(id: string, operation: Operation, query: string, method: string = o
   if (operation.method === "GET") return send(server.url, method, path);
   return send(server.url, method, path, {
     body: bodies[id],
-    headers: { "content-type": typeOf(operation) },
+    headers: { "content-type": requests.typeOf(operation) },
   });
 }
 
@@ -111,15 +108,9 @@ describe("an unknown parameter", () => {
   }
   for (const [id, operation] of all.filter(([, { method }]) => method === "POST")) {
     test(`${id} with an unknown parameter is refused before its body is sent`, async () => {
-      const { socket, until, received } = await openConnection(server.url);
-      socket.write(
-        `POST ${pathOf(operation)}?dry-run=true HTTP/1.1\r\nHost: localhost\r\n` +
-          `Content-Type: ${typeOf(operation)}\r\nContent-Length: 20\r\n\r\n`,
-      );
-      await until(/"code":"invalid-request"/);
-      assert.match(received(), /^HTTP\/1\.1 400 /);
-      socket.destroy();
-      await once(socket, "close");
+      const headers = [`Content-Type: ${requests.typeOf(operation)}`, "Content-Length: 20"];
+      const answer = await answerTo(server.url, headOf(`POST ${pathOf(operation)}?dry-run=true`, ...headers));
+      assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*"code":"invalid-request"/);
     });
   }
 });
@@ -159,7 +150,7 @@ describe("a header that resembles one of those of orders", () => {
   async function isRefused(id: string, operation: Operation, name: string, value: string): Promise<void> {
     const answer = await send(server.url, "POST", pathOf(operation), {
       body: bodies[id],
-      headers: { "content-type": typeOf(operation), [name]: value },
+      headers: { "content-type": requests.typeOf(operation), [name]: value },
     });
     const { detail } = isProblem(answer, "invalid-request");
     assert.match(detail, /Idempotency-Key|Fx-Table/, name);
@@ -178,14 +169,11 @@ describe("a header that resembles one of those of orders", () => {
 
     test(`${id} with one of its headers given twice is refused`, async () => {
       for (const name of operation.headers?.length === 0 ? [] : (operation.headers ?? [])) {
-        const { socket, until } = await openConnection(server.url);
         const body = JSON.stringify(bodies[id]);
-        socket.write(
-          `POST ${pathOf(operation)} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
-            `${name}: "a"\r\n${name.toLowerCase()}: "a"\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-        );
-        await until(/"code":"invalid-request"/);
-        socket.destroy();
+        const twice = [`${name}: "a"`, `${name.toLowerCase()}: "a"`];
+        const headers = ["Content-Type: application/json", ...twice, `Content-Length: ${body.length}`];
+        const answer = await answerTo(server.url, headOf(`POST ${pathOf(operation)}`, ...headers), body);
+        assert.match(answer, /"code":"invalid-request"/);
       }
     });
   }

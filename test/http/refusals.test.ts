@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
@@ -8,6 +6,7 @@ import type { Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { adult } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
+import { getRequest, headOf, openConnection } from "../support/raw-connection.ts";
 import { startServer } from "../support/server.ts";
 
 const change = (path: (pesel: string) => string) => ({
@@ -222,34 +221,27 @@ test("A request that no handler gets is logged and counted with its duration", a
 
 /** Sends bytes on a connection, a piece at a time, and returns what the server answers until it closes it. */
 async function exchangeBytes(...pieces: string[]): Promise<string> {
-  const socket = connect(Number(new URL(server.url).port), "127.0.0.1").setNoDelay();
-  const chunks: Buffer[] = [];
-  socket.on("data", (chunk) => chunks.push(chunk));
-  socket.on("error", () => {});
-  const closed = once(socket, "close");
+  const { socket, closed, received } = await openConnection(server.url);
   for (const piece of pieces) {
     socket.write(piece);
     await sleep(20);
   }
   socket.end();
   await closed;
-  return Buffer.concat(chunks).toString();
+  return received();
 }
 
 describe("a body on the wire", () => {
   const head = (length: number) =>
-    `POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n`;
+    headOf("POST /api/user", "Content-Type: application/json", `Content-Length: ${length}`);
 
   test("A body refused for its content leaves the connection open for the next request", async () => {
-    const answer = await exchangeBytes(
-      `${head(2)}\r\n{,`,
-      "GET /health/live HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-    );
+    const answer = await exchangeBytes(`${head(2)}{,`, headOf("GET /health/live", "Connection: close"));
     assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 OK/);
   });
 
   test("A body declared too large is refused before it arrives, and the connection closed", async () => {
-    const answer = await exchangeBytes(`${head(17_000)}\r\n`);
+    const answer = await exchangeBytes(head(17_000));
     assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*connection: close[\s\S]*larger than 16 KiB/i);
   });
 });
@@ -257,14 +249,11 @@ describe("a body on the wire", () => {
 describe("what is not HTTP", () => {
   const wrong: [what: string, text: string][] = [
     ["a request line that is none", `${holder}\r\n\r\n`],
-    ["an unknown method", `GRAB /api/user/${holder} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
-    ["headers that are too large", `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"a".repeat(20_000)}\r\n\r\n`],
-    ["a path that is too long", `GET /api/user/${"1".repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+    ["an unknown method", headOf(`GRAB /api/user/${holder}`)],
+    ["headers that are too large", headOf("GET /", `X: ${"a".repeat(20_000)}`)],
+    ["a path that is too long", getRequest(`/api/user/${"1".repeat(20_000)}`)],
     ["no Host", "GET / HTTP/1.1\r\n\r\n"],
-    [
-      "two lengths",
-      "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-    ],
+    ["two lengths", headOf("POST /api/user", "Content-Length: 1", "Content-Length: 2")],
   ];
   for (const [what, text] of wrong) {
     test(`${what} is answered with 400`, async () => {
@@ -277,9 +266,7 @@ describe("what is not HTTP", () => {
   }
 
   test("an Expect header that is not known is ignored", async () => {
-    const answer = await exchangeBytes(
-      "GET /health/live HTTP/1.1\r\nHost: localhost\r\nExpect: more\r\nConnection: close\r\n\r\n",
-    );
+    const answer = await exchangeBytes(headOf("GET /health/live", "Expect: more", "Connection: close"));
     assert.match(answer, /^HTTP\/1\.1 200 OK/);
   });
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { KeyPair } from "../../src/http/server.ts";
 import { adult } from "../support/fixture.ts";
 import { openGate } from "../support/gate.ts";
-import { openConnection } from "../support/raw-connection.ts";
+import { headOf, openConnection } from "../support/raw-connection.ts";
 import { longAnswers, startServer } from "../support/server.ts";
 
 const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
@@ -19,14 +19,8 @@ async function startSlow(options: { readonly stopTimeoutMs?: number; readonly tl
       events.push("asked");
       await gate;
       events.push("answered");
-      return {
-        pesel: adult(1),
-        name: "Jan",
-        surname: "Kowalski",
-        balances: [],
-        closed: false,
-        blocked: false,
-      };
+      const holder = { pesel: adult(1), name: "Jan", surname: "Kowalski" };
+      return { ...holder, balances: [], closed: false, blocked: false };
     },
     close: async () => {
       events.push("service closed");
@@ -96,8 +90,8 @@ for (const path of ["/api/bulk", "/api/bulk?dryRun=true", "/api/audit/comparison
   test(`A stop does not wait for the rest of a body that is sent to ${path}`, async () => {
     const server = await startServer();
     const connection = await openConnection(server.url);
-    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson`;
-    connection.socket.write(`${head}\r\nContent-Length: 9000\r\n\r\n{`);
+    const head = headOf(`POST ${path}`, "Content-Type: application/x-ndjson", "Content-Length: 9000");
+    connection.socket.write(`${head}{`);
     await untilStill(() => server.log().length);
     await Promise.all([server.close(), connection.closed]);
     assert.match(connection.received(), /"status":503/);
@@ -108,9 +102,7 @@ for (const path of ["/api/bulk", "/api/bulk?dryRun=true", "/api/audit/comparison
 const stuck: Readonly<Record<string, (connection: Awaited<ReturnType<typeof openConnection>>) => void>> = {
   "sent half a header": ({ socket }) => socket.write("GET /health/live HTTP/1.1\r\nHost:"),
   "sent half a body": ({ socket }) =>
-    socket.write(
-      "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
-    ),
+    socket.write(`${headOf("POST /api/user", "Content-Type: application/json", "Content-Length: 9")}{`),
   "waits for an answer that does not come": ({ get }) => get(`/api/user/${adult(1)}`),
   "does not read its answer": ({ socket, get }) => {
     get("/api/users");

@@ -47,7 +47,23 @@ export async function openConnection(url: string, tls?: ConnectionOptions): Prom
   };
 }
 
+/** The head of a request. */
+export function headOf(line: string, ...headers: readonly string[]): string {
+  return [`${line} HTTP/1.1`, "Host: localhost", ...headers, "", ""].join("\r\n");
+}
+
 /** The bytes of a GET request. */
 export function getRequest(path: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  return headOf(`GET ${path}`);
+}
+
+/** What a server answers to these bytes on a connection of their own. */
+export async function answerTo(url: string, ...pieces: readonly (string | Uint8Array)[]): Promise<string> {
+  const { socket, until, received } = await openConnection(url);
+  for (const piece of pieces) socket.write(piece);
+  await until(/\r\n\r\n/);
+  const [, length = "0"] = /^content-length: (\d+)/im.exec(received()) ?? [];
+  await until(new RegExp(`\r\n\r\n[\\s\\S]{${length}}`));
+  socket.destroy();
+  return received();
 }

@@ -1,0 +1,15 @@
+import { hasLines, type Operation } from "../../src/wire/operation.ts";
+import { filledPath } from "../../src/wire/operation-of.ts";
+import { adult } from "./fixture.ts";
+
+const values = { pesel: adult(1), id: "019e9a70-3c5e-7000", code: "USD", account: "cash" };
+
+/** The operation's path for the account of `adult(1)`, or for other values. */
+export function pathOf({ path }: Operation, others: Readonly<Record<string, string>> = {}): string {
+  return filledPath(path, { ...values, ...others });
+}
+
+/** The content type of the operation's body. */
+export function typeOf(operation: Operation): string {
+  return hasLines(operation, "body") ? "application/x-ndjson" : "application/json";
+}
