@@ -4,6 +4,7 @@ import type { Pesel } from "../src/core/pesel.ts";
 import type { ExchangeService, PageRequest } from "../src/core/service.ts";
 import type { Subject } from "./service.contract.ts";
 import { cash } from "./service-changes.contract.ts";
+import { exported } from "./support/bookkeeping.ts";
 import { adult, now, opening, terms } from "./support/fixture.ts";
 import { everyPage, refuses, texts } from "./support/service.ts";
 
@@ -111,6 +112,7 @@ export function describePast(subjectNow: () => Subject): void {
     ["an account", (at: Date) => service.account(adult(1), at)],
     ["the accounts", (at: Date) => service.accounts({ limit: 1, at })],
     ["the position", (at: Date) => service.position(at)],
+    ["an export", (at: Date) => exported(service, { format: "csv", at })],
   ] as const) {
     test(`${what} at a time of the last 10 seconds is refused`, async () => {
       setClock("2026-06-08T13:00:00Z");

@@ -115,6 +115,41 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
       assert.equal((await entries(pesel)).length, 2);
     });
 
+    test("A key that another token used at the same time is refused, and disturbs no other order", async () => {
+      const pesel = await person();
+      const outcomes = () => {
+        const asked = { anna: ["k"], jan: ["k", "other"], ewa: ["own"] };
+        const orders = Object.entries(asked).flatMap(([by, keys]) =>
+          keys.map((key) => as(by).exchange(order(pesel, "sell 100 PLN for USD", key))),
+        );
+        return Promise.all(
+          orders.map((answer) =>
+            answer.then(
+              ({ replayed }) => (replayed ? "replayed" : "done"),
+              ({ code }) => code,
+            ),
+          ),
+        );
+      };
+      const [first, second, ...others] = await outcomes();
+      assert.deepEqual(
+        [[first, second].sort(), others],
+        [
+          ["done", "idempotency-key-reused"],
+          ["done", "done"],
+        ],
+      );
+      const [one, other, ...again] = await outcomes();
+      assert.deepEqual(
+        [[one, other].sort(), again],
+        [
+          ["idempotency-key-reused", "replayed"],
+          ["replayed", "replayed"],
+        ],
+      );
+      assert.equal((await entries(pesel)).length, 4);
+    });
+
     test("A key has its first answer for its own token, and for a caller without a token", async () => {
       const pesel = await person();
       const first = await as("anna").exchange(order(pesel));

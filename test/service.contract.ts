@@ -379,28 +379,72 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         const { receiptId, replayed } = await service.createAccount(first);
         assert.equal(replayed, false);
         assert.deepEqual(await service.createAccount(first), { receiptId, replayed: true });
+        await refuses(service.createAccount({ ...first, key: undefined }), "account-exists");
+        await refuses(service.createAccount({ ...first, key: "open-2" }), "account-exists");
+        await refuses(service.createAccount({ ...first, name: "Ewa" }), "idempotency-key-reused");
+        const order = { pesel: adult(8000), ...terms("sell 1 PLN for USD"), key: "open-1" };
+        await refuses(service.exchange(order), "idempotency-key-reused");
       });
 
-      test("A key makes an order that is sent again have no second effect, and the first answer", async () => {
+      test("A key of an opening is the same however the marks of a name are written", async () => {
+        const asked = (name: string) => service.createAccount(opening({ index: 8001, key: "open-1", name }));
+        await asked("Zo\u0301sia");
+        assert.equal((await asked("Z\u00f3sia")).replayed, true);
+        assert.equal((await service.account(adult(8001))).name, "Z\u00f3sia");
+      });
+
+      test("A key makes an order that is sent again have no second effect, and the first answer, also when the money and the rates are gone", async () => {
         const pesel = await person();
         const order = { pesel, ...terms("sell 10 PLN for USD"), key: "k" };
         const first = await service.exchange(order);
-        await service.exchange({ pesel, ...terms("sell 20 PLN for USD") });
-        const second = await service.exchange(order);
-        assert.equal(second.replayed, true);
-        assert.equal(second.receiptId, first.receiptId);
-        assert.deepEqual(plain(second.account), plain(first.account));
-        assert.deepEqual(await balances(pesel), ["970.00 PLN", "8.10 USD"]);
+        await service.exchange({ pesel, ...terms("sell 990 PLN for USD") });
+        await subject.rates.use(undefined);
+        try {
+          const second = await service.exchange(order);
+          assert.equal(second.replayed, true);
+          assert.equal(second.receiptId, first.receiptId);
+          assert.deepEqual(plain(second.account), plain(first.account));
+        } finally {
+          await subject.rates.use(table);
+        }
+        assert.deepEqual(await balances(pesel), ["0.00 PLN", "270.26 USD"]);
       });
 
-      test("A key is refused on another body", async () => {
+      test("A key is refused for an order of another amount, side or currency, and takes 10 and 10.00 for the same", async () => {
         const pesel = await person();
-        await service.exchange({ pesel, ...terms("sell 10 PLN for USD"), key: 'a"\\b' });
-        await refuses(
-          service.exchange({ pesel, ...terms("sell 11 PLN for USD"), key: 'a"\\b' }),
-          "idempotency-key-reused",
-          "This Idempotency-Key was used on this account for another request. Use a new key for a new request.",
+        const order = (words: string) => service.exchange({ pesel, ...terms(words), key: 'a"\\b' });
+        await order("sell 10 PLN for USD");
+        for (const words of ["sell 11 PLN for USD", "buy 10 USD for PLN", "sell 10 PLN for EUR"]) {
+          await refuses(
+            order(words),
+            "idempotency-key-reused",
+            "This Idempotency-Key was used on this account for another request. Use a new key for a new request.",
+          );
+        }
+        assert.equal((await order("sell 10.00 pln for usd")).replayed, true);
+        assert.deepEqual(await balances(pesel), ["990.00 PLN", "2.70 USD"]);
+      });
+
+      test('The key "undefined" is a key like any other, and an order without a key is another order', async () => {
+        const pesel = await person();
+        const order = { pesel, ...terms("sell 10 PLN for USD") };
+        const keys = [undefined, "undefined", undefined];
+        const answers = await Promise.all(keys.map((key) => service.exchange({ ...order, key })));
+        assert.ok(answers.every(({ replayed }) => !replayed));
+      });
+
+      test("A key that is sent again disturbs no order at the same time", async () => {
+        const pesel = await person();
+        const order = { pesel, ...terms("sell 10 PLN for USD"), key: "one" };
+        const { receiptId } = await service.exchange(order);
+        const keys = ["two", "one", "three"];
+        const answers = await Promise.all(keys.map((key) => service.exchange({ ...order, key })));
+        assert.deepEqual(
+          answers.map(({ replayed }) => replayed),
+          [false, true, false],
         );
+        assert.equal(answers[1]?.receiptId, receiptId);
+        assert.deepEqual((await service.statement(pesel, { limit: 10 })).items.length, 4);
       });
 
       test("A key used twice at once has one effect", async () => {

@@ -1,19 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openHttpService } from "../src/client/http-service.ts";
-import type { ExchangeService } from "../src/core/service.ts";
-import { LedgerService } from "../src/ledger/service.ts";
 import { openSqlite } from "../src/sqlite/store.ts";
 import { describeExchangeService } from "./service.contract.ts";
 import { opening } from "./support/fixture.ts";
-import { openInstance, startServer } from "./support/server.ts";
-import { withToken } from "./support/service.ts";
-
-describeExchangeService("ExchangeService over a store in this process", async () => {
-  const { service, rates, clock } = await openInstance();
-  const as = (by: string | undefined) => withToken(service, by);
-  return { service: noted(service), rates, clock, as, close: () => service.close() };
-});
+import { startServer } from "./support/server.ts";
 
 describeExchangeService("ExchangeService over HTTP", async () => {
   // Two servers over one ledger: one asks for tokens, and one does not.
@@ -60,24 +51,4 @@ test("a key still finds its answer under a new secret of the same token", async 
   const first = await before?.createAccount(request);
   assert.deepEqual(await rotated?.createAccount(request), { ...first, replayed: true });
   await assert.rejects(other?.createAccount(request) ?? assert.fail(), { code: "idempotency-key-reused" });
-});
-
-const asked = new Set<string | symbol>(["constructor", "close", "commits"]);
-
-function noted(service: ExchangeService): ExchangeService {
-  return new Proxy(service, {
-    get: (target, name) => {
-      asked.add(name);
-      const method: unknown = Reflect.get(target, name);
-      return typeof method === "function" ? method.bind(target) : method;
-    },
-  });
-}
-
-test("the contract asks every method", () => {
-  const all = Object.getOwnPropertyNames(LedgerService.prototype);
-  assert.deepEqual(
-    all.filter((name) => !asked.has(name)),
-    [],
-  );
 });

@@ -16,7 +16,7 @@ import { adapters } from "../support/adapters.ts";
 import { type Balances, bookkeepers, exported, shortest } from "../support/bookkeeping.ts";
 import { chanceFrom } from "../support/chance.ts";
 import { seedEveryKind, seededAccounts, seededPesels, wildNote } from "../support/every-kind.ts";
-import { adult, fixedRates, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
+import { adult, fixedRates, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { everyPage, refuses } from "../support/service.ts";
 
 /** The balances that the books must have: of cash, the house, the spread and each customer, in each currency. */
@@ -268,23 +268,6 @@ describe("an export", () => {
     const lines = (await exported(service, { format: "ndjson", at })).trim().split("\n");
     const ids = lines.flatMap((line) => JSON.parse(line).id ?? []);
     assert.equal(ids.at(-1), items[10]?.id);
-  });
-
-  test("An export as of a time of the last 10 seconds is refused, and so are days that end before they begin", async () => {
-    const own = new LedgerService(openSqlite(":memory:"), fixedRates(), () => now);
-    const ask = (limits: object) => exported(own, { format: "csv", ...limits });
-    await refuses(
-      ask({ at: new Date(now.getTime() - 9_999) }),
-      "invalid-request",
-      /at must be at least 10 s/,
-    );
-    await ask({ at: new Date(now.getTime() - 10_000) });
-    await refuses(ask({ from: "2026-06-02", to: "2026-06-01" }), "invalid-request", /from is after to/);
-  });
-
-  test("An export has no entries where the ledger has none", async () => {
-    const own = new LedgerService(openSqlite(":memory:"), fixedRates());
-    assert.equal(await exported(own, { format: "ndjson" }), '{"kind":"end","entries":0}\n');
   });
 
   test("An export has what was there when it began, and orders go on meanwhile", async () => {

@@ -79,23 +79,6 @@ for (const { name, open, database } of adapters) {
       assert.equal((await service.accounts({ limit: 1 })).items[0]?.pesel, adult());
     });
 
-    test("A key does what it says once, and an entry of the house is reversed once", async (t) => {
-      const service = serviceOn(await open(t));
-      const first = await service.change(cash("deposit", "5 PLN", { key: "k" }));
-      const again = await service.change(cash("deposit", "5 PLN", { key: "k" }));
-      assert.deepEqual([again.receiptId, again.replayed], [first.receiptId, true]);
-      await refuses(service.change(cash("deposit", "6 PLN", { key: "k" })), "idempotency-key-reused");
-      const reversal = { kind: "reversal", reverses: first.receiptId, reason: "a slip" } as const;
-      await service.change({ ...reversal, pesel: houseNumber("cash") });
-      await refuses(service.change({ ...reversal, pesel: houseNumber("cash") }), "already-reversed");
-      assert.deepEqual(await held(service), [["0.00 PLN"], []]);
-      const { items } = await service.statement(houseNumber("cash"), { limit: 9 });
-      assert.deepEqual(
-        items.map(({ kind }) => kind),
-        ["reversal", "deposit"],
-      );
-    });
-
     test("No amount of the house is beyond the limit on either side, too fine, or of a currency that fx does not know", async (t) => {
       const service = serviceOn(await open(t));
       await refuses(service.change(cash("deposit", "1.001 PLN")), "invalid-amount");

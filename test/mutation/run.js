@@ -8,7 +8,7 @@ const auditTests = "test/ledger/audit.test.ts test/ledger/audit-findings.test.ts
 /** Files whose tests have other names. */
 const tests = {
   "ledger/decision":
-    "test/ledger/idempotency.test.ts test/ledger/table-in-force.test.ts test/ledger/refusal.test.ts test/ledger/changes.test.ts",
+    "test/ledger/contract.test.ts test/ledger/table-in-force.test.ts test/ledger/refusal.test.ts",
   "ledger/audit": auditTests,
   "ledger/chain": auditTests,
 };
