@@ -44,7 +44,8 @@ export function parseOpening(
   today: CalendarDate,
 ): Opening {
   const { initial, key, by } = fields;
-  return { ...parseHolder(fields), pesel: parsePesel(fields.pesel, today), initial, key, by };
+  const holder = parseHolder(fields);
+  return { pesel: parsePesel(fields.pesel, today), initial, key, by, ...holder };
 }
 
 /**
@@ -133,8 +134,11 @@ export function requireWithinLimit(balance: Money): void {
 }
 
 function withBalance(account: Account, changed: Money): Account {
-  const others = account.balances.filter(({ currency }) => currency !== changed.currency);
-  const balances = [...others, changed].sort((a, b) => compareCurrencies(a.currency, b.currency));
+  const held = account.balances.findIndex(({ currency }) => currency === changed.currency);
+  const balances =
+    held === -1
+      ? [...account.balances, changed].sort((a, b) => compareCurrencies(a.currency, b.currency))
+      : account.balances.with(held, changed);
   return { ...account, balances };
 }
 

@@ -262,9 +262,10 @@ export function entryOf(
   head: Pick<Entry, "kind" | "id" | "pesel" | "sequence" | "time" | "key" | "by">,
   { account, debited, credited, exchange, reverses, note }: Plan,
 ): Entry {
+  const { kind, id, pesel, sequence, time, key, by } = head;
   const { name, surname, blocked, balances } = account;
-  const facts = { debited, credited, exchange, reverses, note };
-  return { ...head, ...facts, holder: { name, surname }, blocked, balances };
+  const common = { kind, id, pesel, sequence, time, key, by, holder: { name, surname }, blocked, balances };
+  return { debited, credited, exchange, reverses, note, ...common };
 }
 
 /** The request that led to an entry, without its token. */
@@ -274,15 +275,15 @@ export function requestBehind(entry: Entry): Request {
   const moved = (credited ?? debited) as Money;
   switch (kind) {
     case "opening":
-      return { kind, ...common, ...holder, initial: decimalOfMoney(moved) };
+      return { kind, initial: decimalOfMoney(moved), ...common, ...holder };
     case "exchange": {
       const { side, sold, bought } = entry.exchange as Exchange;
       const amount = decimalOfMoney(side === "toBuy" ? bought : sold);
-      return { kind, ...common, from: sold.currency, to: bought.currency, side, amount };
+      return { kind, from: sold.currency, to: bought.currency, side, amount, ...common };
     }
     case "deposit":
     case "withdrawal":
-      return { kind, ...common, currency: moved.currency, amount: decimalOfMoney(moved), note };
+      return { kind, currency: moved.currency, amount: decimalOfMoney(moved), note, ...common };
     case "reversal":
       return { kind, ...common, reverses, reason: note ?? "" };
     case "renaming":

@@ -197,7 +197,7 @@ function requireFacts(entry: Entry): void {
 
 /** The account after `entry`. */
 export function accountAfter({ pesel, holder, balances, blocked, kind }: Entry): Account {
-  return { pesel, ...holder, balances, closed: kind === "closing", blocked };
+  return { pesel, balances, closed: kind === "closing", blocked, ...holder };
 }
 
 /** Whether entries of this kind say who the holder is from then on. */

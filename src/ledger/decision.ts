@@ -132,7 +132,7 @@ export class Decisions {
     const sealed = sealEntry(entry, previousHash);
     const { id, pesel, key, sequence, time, reverses } = entry;
     this.#entries.push(sealed);
-    this.#uncommitted.accounts.set(pesel, { ...accountAfter(entry), sequence, hash: sealed.hash, time });
+    this.#uncommitted.accounts.set(pesel, { sequence, hash: sealed.hash, time, ...accountAfter(entry) });
     if (reverses !== undefined) this.#uncommitted.reversed.set(reverses, id);
     if (key !== undefined) this.#uncommitted.answered.set(pesel + key, { ...sealed, reversedBy: undefined });
   }

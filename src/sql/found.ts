@@ -63,7 +63,7 @@ export function decodeAccount(row: object): StoredAccount | undefined {
   is("the PESEL in the newest entry", entry.pesel, pesel);
   is("the number of entries in the row", Number(sequence), entry.sequence);
   is("whether the row has the holder's name", name === holder.name && surname === holder.surname, true);
-  return { ...accountAfter(entry), sequence: entry.sequence, hash, time: entry.time };
+  return { sequence: entry.sequence, hash, time: entry.time, ...accountAfter(entry) };
 }
 
 /** An account of a list, which always has a row. */

@@ -98,7 +98,7 @@ export const listedAccount = z.codec(listedJson, z.custom<ListedAccount>(), {
 });
 
 function accountOf({ currencies, pesel, ...holder }: z.output<typeof accountJson>, context: Faults) {
-  return { pesel: pesel as Pesel, ...holder, balances: currencies.map((each) => decodeMoney(each, context)) };
+  return { pesel: pesel as Pesel, balances: currencies.map((each) => decodeMoney(each, context)), ...holder };
 }
 
 export function encodeAccount({ name, surname, pesel, balances }: Account): AccountJson {

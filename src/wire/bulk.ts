@@ -117,7 +117,9 @@ export function parseLine(line: unknown, today: CalendarDate, by?: string): Bulk
   if (kind !== undefined) return parseCash({ ...parseRequest(cashLine, line, "line"), by }, today);
   if ([name, surname, pln, initial].some((field) => field !== undefined)) {
     const asked = parseRequest(openingLine, line, "line");
-    return { kind: "opening", ...parseOpening({ ...asked, initial: initialOf(asked), by }, today) };
+    const { name: first, surname: last, pesel, key } = asked;
+    const fields = { name: first, surname: last, pesel, initial: initialOf(asked), key, by };
+    return { kind: "opening", ...parseOpening(fields, today) };
   }
   const { key, table, ...order } = parseRequest(orderLine, line, "line");
   const pesel = parsePesel(order.pesel, today);

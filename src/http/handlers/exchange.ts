@@ -38,7 +38,7 @@ export function exchangeHandlers({ service, today, prefix, metrics }: HandlerCon
     }
     const table = request.headers["fx-table"];
     const pinned = typeof table === "string" ? table : undefined;
-    return { pesel, ...parseTerms(body), table: pinned, key, by: request.caller?.name };
+    return { pesel, table: pinned, key, by: request.caller?.name, ...parseTerms(body) };
   }
 
   return {

@@ -2,8 +2,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { pino } from "pino";
 
 const stderr = 2;
-/** The buffer's size in bytes, and the longest time in milliseconds that a line stays in it. */
-const together = { minLength: 16_000, periodicFlush: 100 };
+/**
+ * How many bytes are written together, and the longest time in milliseconds that a line waits for others. pino counts the
+ * bytes that wait again for each line, so with more it takes longer.
+ */
+const together = { minLength: 4000, maxWrite: 4096, periodicFlush: 100 };
 /** The most bytes to keep while the log's reader stalls. Further lines are dropped. */
 const unreadAtMost = 1024 * 1024;
 const closeMs = 1000;
