@@ -1,8 +1,8 @@
 import { Command, type CommandOptions as DefinitionOptions } from "commander";
 import { parseReason } from "../core/change.ts";
-import { addDays, type CalendarDate, startOfDay, warsawDate } from "../core/date.ts";
+import { addDays, type CalendarDate, isDate, startOfDay, warsawDate } from "../core/date.ts";
 import { type Decimal, parseDecimal } from "../core/decimal.ts";
-import { parseDate, parseTime } from "../wire/times.ts";
+import { parseTime } from "../wire/times.ts";
 import { UsageError } from "./errors.ts";
 import { type SettingName, settingOption } from "./settings.ts";
 
@@ -88,7 +88,13 @@ export class FxCommand extends Command {
       "--from <date>",
       "first day, in Warsaw (default: that of the first entry)",
       dateArgument,
-    ).option("--to <date>", "last day, in Warsaw (default: that of the last entry)", dateArgument);
+    )
+      .option("--to <date>", "last day, in Warsaw (default: that of the last entry)", dateArgument)
+      .hook("preAction", (command) => {
+        const { from, to } = command.opts<{ from?: CalendarDate; to?: CalendarDate }>();
+        if (from === undefined || to === undefined || from <= to) return;
+        throw new UsageError("--to must not be before --from.");
+      });
   }
 
   limit(items: string): this {
@@ -137,18 +143,16 @@ export function amountArgument(text: string): Decimal {
 }
 
 export function dateArgument(text: string): CalendarDate {
-  const date = parseDate(text);
-  if (date !== undefined) return date;
+  if (isDate(text)) return text;
   throw new UsageError(`"${text}" is not a date. Write one like 2026-01-31.`);
 }
 
 /** A time, or the last millisecond of a day in Warsaw. */
 function parseMoment(text: string): Date {
-  const date = parseDate(text);
-  if (date !== undefined && date >= warsawDate(new Date())) {
-    throw new UsageError(`${date} has not ended yet in Warsaw. Give an earlier date, or a time.`);
+  if (isDate(text) && text >= warsawDate(new Date())) {
+    throw new UsageError(`${text} has not ended yet in Warsaw. Give an earlier date, or a time.`);
   }
-  const time = date === undefined ? parseTime(text) : new Date(startOfDay(addDays(date, 1)).getTime() - 1);
+  const time = isDate(text) ? new Date(startOfDay(addDays(text, 1)).getTime() - 1) : parseTime(text);
   if (time !== undefined) return time;
   throw new UsageError(
     `"${text}" is not a date or a time. Write 2026-01-31, or a time with its offset: 2026-01-31T14:30:00+01:00.`,

@@ -1,8 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { UsageError } from "./errors.ts";
-import { reasonOf } from "./reason.ts";
+import { reasonOf, UsageError } from "./errors.ts";
 import { refuseBlank } from "./settings.ts";
 import type { Environment } from "./terminal/terminal.ts";
 

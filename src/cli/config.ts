@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { nearMiss } from "../wire/near-miss.ts";
 import { configPath, readConfigFile, readSmallFile, sharedToken } from "./config-file.ts";
-import { UsageError } from "./errors.ts";
-import { reasonOf } from "./reason.ts";
+import { reasonOf, UsageError } from "./errors.ts";
 import {
   parseSetting,
   refuseBlank,

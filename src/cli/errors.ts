@@ -1,9 +1,9 @@
+import { getSystemErrorMap } from "node:util";
 import { CommanderError } from "commander";
 import { type FieldError, FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { PlainHttpError } from "../wire/plain-http.ts";
 import { type Exit, outcomes } from "./exits.ts";
-import { reasonOf } from "./reason.ts";
 import { writeJson, writeText } from "./terminal/output.ts";
 import type { Screen } from "./terminal/terminal.ts";
 
@@ -67,6 +67,13 @@ export class OutputFailed extends Error {
     this.code = cause.code;
     this.request = request;
   }
+}
+
+/** Why the system did not do something, in its words: "no such file or directory". */
+export function reasonOf(error: unknown): string {
+  const { errno = 0, code, message } = error as NodeJS.ErrnoException;
+  const [, words] = getSystemErrorMap().get(errno) ?? [];
+  return words ?? code ?? message;
 }
 
 /** A failure, as --json prints it. */

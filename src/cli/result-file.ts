@@ -1,7 +1,6 @@
 import { FxError } from "../core/errors.ts";
 import { NewFile } from "../files/new-file.ts";
-import { UsageError } from "./errors.ts";
-import { reasonOf } from "./reason.ts";
+import { reasonOf, UsageError } from "./errors.ts";
 
 /** A new file of a command's results. It gets its name when it is whole and on disk. Only its owner can read it. */
 export class ResultFile {

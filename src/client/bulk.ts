@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { Request as GotStream, RequestError } from "got";
 import type { Request } from "../core/change.ts";
 import { FxError, isOfRequest, undecided } from "../core/errors.ts";
@@ -52,7 +52,8 @@ export class Bulk {
   #sourceFault: { readonly error: unknown } | undefined;
   #request: GotStream | undefined;
   #taking: Promise<void> | undefined;
-  #change: { readonly happened: Promise<void>; readonly tell: () => void } | undefined;
+  /** Emits "change" when lines were taken in, sent or answered. */
+  readonly #events = new EventEmitter();
 
   constructor(
     transport: Transport,
@@ -68,7 +69,7 @@ export class Bulk {
     let fault: { readonly error: unknown } | undefined;
     this.#work().catch((error: unknown) => {
       fault = { error };
-      this.#tellChange();
+      this.#events.emit("change");
     });
     try {
       for (;;) {
@@ -76,7 +77,7 @@ export class Bulk {
         if (answers.length > 0) yield answers;
         else if (fault !== undefined) throw fault.error;
         else if (this.#hasEnded && this.#entries.length === 0) break;
-        else await this.#changed();
+        else await once(this.#events, "change");
       }
       if (this.#sourceFault !== undefined) throw this.#sourceFault.error;
     } finally {
@@ -94,7 +95,7 @@ export class Bulk {
     if (count === 0) return [];
     this.#sent = Math.max(0, this.#sent - count);
     const read = this.#entries.splice(0, count);
-    this.#tellChange();
+    this.#events.emit("change");
     return read.map(({ answer }) => answer as BulkAnswer);
   }
 
@@ -139,13 +140,13 @@ export class Bulk {
   #take(): Promise<void> {
     this.#taking ??= this.#takeNext().finally(() => {
       this.#taking = undefined;
-      this.#tellChange();
+      this.#events.emit("change");
     });
     return this.#taking;
   }
 
   async #takeNext(): Promise<void> {
-    while (this.#entries.length >= windowSize) await this.#changed();
+    while (this.#entries.length >= windowSize) await once(this.#events, "change");
     try {
       const { value, done } = await this.#lines.next();
       if (done) this.#hasEnded = true;
@@ -203,7 +204,7 @@ export class Bulk {
           entry.answer = wasSent ? this.#start.answerAfter(answer) : answer;
         }
         sent.splice(0, lines.length);
-        this.#tellChange();
+        this.#events.emit("change");
       }
       if (sent.length === 0 && answered > 0) return undefined;
       this.#markUnknown(sent);
@@ -213,7 +214,7 @@ export class Bulk {
     } finally {
       request.destroy();
       // The last answers may have come together with what ended the stream.
-      this.#tellChange();
+      this.#events.emit("change");
     }
   }
 
@@ -299,7 +300,7 @@ export class Bulk {
         : (last as FxError);
     for (;;) {
       for (const entry of this.#unanswered()) entry.answer = entry.outcomeUnknown ? open : unsent;
-      this.#tellChange();
+      this.#events.emit("change");
       if (this.#hasEnded) return;
       await this.#take();
     }
@@ -307,23 +308,6 @@ export class Bulk {
 
   #unknown(why: string): FxError {
     return new FxError("outcome-unknown", `The request was sent to ${this.#transport.target}, ${why}.`);
-  }
-
-  /** Resolves at the next change of what was taken in, sent or answered. */
-  #changed(): Promise<void> {
-    if (this.#change === undefined) {
-      let tell = () => {};
-      const happened = new Promise<void>((resolve) => {
-        tell = resolve;
-      });
-      this.#change = { happened, tell };
-    }
-    return this.#change.happened;
-  }
-
-  #tellChange(): void {
-    this.#change?.tell();
-    this.#change = undefined;
   }
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:tls";
 import type { Delays, Request as GotStream, RequestError } from "got";
 import { FxError } from "../core/errors.ts";
@@ -276,22 +277,16 @@ function wasSent({ timings, options }: RequestError): boolean {
 const tlsTimeoutMs = 1000;
 
 /** Whether a TLS handshake succeeds there. Nothing is sent, so the certificate does not matter. */
-function speaksTls({ hostname, port }: URL): Promise<boolean> {
+async function speaksTls({ hostname, port }: URL): Promise<boolean> {
   const host = hostname.replace(/^\[|\]$/g, "");
-  return new Promise((resolve) => {
-    const socket = connect({
-      host,
-      port: Number(port || 80),
-      rejectUnauthorized: false,
-      timeout: tlsTimeoutMs,
-    });
-    const end = (isTls: boolean) => {
-      socket.destroy();
-      resolve(isTls);
-    };
-    socket.once("secureConnect", () => end(true));
-    for (const event of ["error", "timeout", "close"]) socket.once(event, () => end(false));
-  });
+  const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false });
+  const shaken = once(socket, "secureConnect", { signal: AbortSignal.timeout(tlsTimeoutMs) });
+  return shaken
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => socket.destroy());
 }
 
 /** Codes of a TLS handshake that was answered by something else. */

@@ -1,11 +1,12 @@
 import * as z from "zod";
 import type { CurrencyCode } from "../core/currency.ts";
 import { minorUnitDigits } from "../core/currency.ts";
+import { isDate } from "../core/date.ts";
 import { type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
 import { exactNumber, knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
 import { notTradedCodes } from "../core/rates.ts";
 import { longestPage } from "../core/service.ts";
-import { parseDate, parseTime } from "./times.ts";
+import { parseTime } from "./times.ts";
 
 /**
  * The fields of which bodies, queries and answers are made. Each is defined once: it validates, converts between JSON and
@@ -66,7 +67,7 @@ export const date = z
 /** A date in a query. */
 export const givenDate = z
   .string()
-  .refine((text) => parseDate(text) !== undefined, "must be a date, such as 2026-06-08")
+  .refine((text) => isDate(text), "must be a date, such as 2026-06-08")
   .meta({ format: "date", examples: ["2026-06-08"] });
 export const time = z
   .codec(z.iso.datetime(), z.custom<Date>(), {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseDate, parseTime } from "../../src/wire/times.ts";
+import { isDate } from "../../src/core/date.ts";
+import { parseTime } from "../../src/wire/times.ts";
 
 test("a time is read with its offset, to the millisecond", () => {
   for (const [text, time] of [
@@ -28,12 +29,8 @@ test("a time is read with its offset, to the millisecond", () => {
 });
 
 test("a date is read if it exists, of the years 1 to 9999", () => {
-  assert.deepEqual(["0001-01-01", "2028-02-29", "9999-12-31"].map(parseDate), [
-    "0001-01-01",
-    "2028-02-29",
-    "9999-12-31",
-  ]);
+  for (const text of ["0001-01-01", "2028-02-29", "9999-12-31"]) assert.ok(isDate(text), text);
   for (const text of ["2026-02-29", "0000-12-31", "10000-01-01", "2026-6-8", "2026-06-08T"]) {
-    assert.equal(parseDate(text), undefined, text);
+    assert.ok(!isDate(text), text);
   }
 });

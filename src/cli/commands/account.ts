@@ -15,7 +15,6 @@ import {
 import { parseNameSought } from "../../wire/name-sought.ts";
 import { amountArgument, type FxCommand, replayNote } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
 import {
   accountCells,
   accountColumns,
@@ -172,12 +171,8 @@ function defineHistory(account: FxCommand, context: Context): void {
     .target()
     .json()
     .pesel();
-  withStatementOptions(history, statementFormats).action(
-    async (argument: string, options: HistoryOptions) => {
-      requirePeriod(options);
-      const pesel = await context.questions.pesel(argument);
-      await showStatement(context, options, pesel);
-    },
+  withStatementOptions(history, statementFormats).action(async (argument: string, options: HistoryOptions) =>
+    showStatement(context, options, await context.questions.pesel(argument)),
   );
 }
 
@@ -186,12 +181,6 @@ export function withStatementOptions(command: FxCommand, formats: readonly State
   const description = "print a file: csv for a spreadsheet, or ISO 20022's camt.053";
   const format = new Option("--format <format>", description).choices(formats).conflicts(["json", "limit"]);
   return command.limit("entries").period().addOption(format);
-}
-
-/** @throws UsageError */
-export function requirePeriod({ from, to }: HistoryOptions): void {
-  if (from === undefined || to === undefined || from <= to) return;
-  throw new UsageError("--to must not be before --from.");
 }
 
 export async function showStatement(

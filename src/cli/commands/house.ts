@@ -7,13 +7,7 @@ import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { amountTable, writeSections } from "../terminal/output.ts";
 import { write } from "../terminal/terminal.ts";
-import {
-  type AtOptions,
-  type HistoryOptions,
-  requirePeriod,
-  showStatement,
-  withStatementOptions,
-} from "./account.ts";
+import { type AtOptions, type HistoryOptions, showStatement, withStatementOptions } from "./account.ts";
 import { type CashOptions, settle } from "./settle.ts";
 
 interface PlaceOptions {
@@ -58,11 +52,8 @@ export function defineHouse(program: FxCommand, context: Context): void {
     .target()
     .json()
     .addOption(placeOption());
-  withStatementOptions(history, ["csv"]).action(
-    async ({ account, ...options }: HistoryOptions & PlaceOptions) => {
-      requirePeriod(options);
-      await showStatement(context, options, houseNumber(account));
-    },
+  withStatementOptions(history, ["csv"]).action(({ account, ...options }: HistoryOptions & PlaceOptions) =>
+    showStatement(context, options, houseNumber(account)),
   );
 }
 

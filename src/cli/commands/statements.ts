@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Option } from "commander";
 import type { ListedAccount } from "../../core/account.ts";
-import { addDays, type CalendarDate, warsawDate } from "../../core/date.ts";
+import { addDays, type CalendarDate, isDate, warsawDate } from "../../core/date.ts";
 import {
   type ExchangeService,
   longestPage,
@@ -10,7 +10,6 @@ import {
   type StatementRequest,
   statementFormats,
 } from "../../core/service.ts";
-import { parseDate } from "../../wire/times.ts";
 import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
@@ -64,8 +63,8 @@ export function defineStatements(program: FxCommand, context: Context): void {
 
 /** @throws UsageError unless it is a month that has begun */
 function monthArgument(text: string): Month {
-  const from = parseDate(`${text}-01`);
-  if (from === undefined || from > warsawDate(new Date())) {
+  const from = `${text}-01`;
+  if (!isDate(from) || from > warsawDate(new Date())) {
     throw new UsageError(`"${text}" is not a month that has begun. Write one like 2026-01.`);
   }
   return { from, to: addDays(`${addDays(from, 31).slice(0, 7)}-01`, -1) };

@@ -49,7 +49,7 @@ const narrowest = 16;
 
 /** The result of a command as one JSON document. */
 export function writeDocument(screen: Screen, document: unknown): void {
-  if (screen.rich) write(screen, visibleLines(layOutJson(document, screen.columns)));
+  if (screen.rich) write(screen, visibleLines(JSON.stringify(document, null, 2)));
   else writeJson(screen, document);
 }
 
@@ -232,23 +232,6 @@ function cellText(cell: Cell): string {
 
 function tabbed(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => row.join("\t")).join("\n");
-}
-
-/** JSON broken into lines; a value that fits stays on one line. */
-function layOutJson(value: unknown, columns: number, indent = "", name = ""): string {
-  const line = JSON.stringify(value);
-  // A comma may follow.
-  if (typeof value !== "object" || value === null || indent.length + width(name + line) < columns)
-    return line;
-  const inner = `${indent}  `;
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .map(([key, member]) => {
-      const named = Array.isArray(value) ? "" : `${JSON.stringify(key)}: `;
-      return inner + named + layOutJson(member, columns, inner, named);
-    });
-  const [open, close] = Array.isArray(value) ? "[]" : "{}";
-  return `${open}\n${members.join(",\n")}\n${indent}${close}`;
 }
 
 function stacked({ paint, columns }: Screen, pairs: Pairs): string {

@@ -6,8 +6,7 @@ import * as z from "zod";
 import { realName } from "../../files/new-file.ts";
 import { type Role, roles } from "../../wire/role.ts";
 import { parseJson } from "../config-file.ts";
-import { UsageError } from "../errors.ts";
-import { reasonOf } from "../reason.ts";
+import { reasonOf, UsageError } from "../errors.ts";
 
 /** A token in the file. Times are ISO 8601, in UTC. */
 export interface KeptToken {

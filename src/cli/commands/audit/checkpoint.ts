@@ -3,8 +3,7 @@ import { FxError } from "../../../core/errors.ts";
 import type { AccountHead } from "../../../core/service.ts";
 import type { CheckpointStart } from "../../../wire/audit.ts";
 import { headsOf } from "../../../wire/checkpoint.ts";
-import { UsageError } from "../../errors.ts";
-import { reasonOf } from "../../reason.ts";
+import { reasonOf, UsageError } from "../../errors.ts";
 
 /**
  * Opens a checkpoint, after a check that it is whole: before the ledger is read.

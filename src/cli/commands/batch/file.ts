@@ -1,16 +1,20 @@
+import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { type BatchFile, idOf, readFile } from "../../../batch/file.ts";
 import { UnfitFile } from "../../../batch/unfit-file.ts";
-import { UsageError } from "../../errors.ts";
-import { reasonOf } from "../../reason.ts";
-import { digestOf } from "./digest.ts";
+import { reasonOf, UsageError } from "../../errors.ts";
 
 export interface Batch extends BatchFile {
   readonly id: string;
   /** Whether lines that cannot be read are missing from an id that was made of the lines. */
   readonly hasUnread: boolean;
+}
+
+/** The digest that keys are made of. */
+export function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url").slice(0, 16);
 }
 
 /** In bytes: a batch is read as a whole before it begins. */

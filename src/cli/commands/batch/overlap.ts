@@ -5,8 +5,7 @@ import { FxError } from "../../../core/errors.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { timeText, writeJson, writeText } from "../../terminal/output.ts";
 import type { Screen } from "../../terminal/terminal.ts";
-import { digestOf } from "./digest.ts";
-import type { Batch } from "./file.ts";
+import { type Batch, digestOf } from "./file.ts";
 
 /** Lines that ask for what one other batch has done. */
 export interface Overlap {

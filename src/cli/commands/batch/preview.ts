@@ -6,9 +6,8 @@ import type { ExchangeService } from "../../../core/service.ts";
 import { optional } from "../../terminal/figures.ts";
 import { amountTable, timeText, writeSections, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
-import { type DoneBefore, findDoneBefore } from "./done-before.ts";
 import type { Batch } from "./file.ts";
-import { lineName } from "./report.ts";
+import { type DoneBefore, findDoneBefore, lineName } from "./report.ts";
 import { BatchRunner, type FailedLine } from "./runner.ts";
 
 /** Lines of a preview: some seconds' worth at a distant server. */

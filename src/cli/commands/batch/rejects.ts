@@ -1,6 +1,5 @@
 import { NewFile } from "../../../files/new-file.ts";
-import { UsageError } from "../../errors.ts";
-import { reasonOf } from "../../reason.ts";
+import { reasonOf, UsageError } from "../../errors.ts";
 
 /**
  * A file of the refused lines, in the format of the batch, each under a new key. It gets its name when it is complete,

@@ -7,8 +7,7 @@ import type { ExchangeOrder } from "../../../core/exchange.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
 import { describeFailure, type Failure, RequestFailed } from "../../errors.ts";
 import type { Exit } from "../../exits.ts";
-import { digestOf } from "./digest.ts";
-import type { Batch } from "./file.ts";
+import { type Batch, digestOf } from "./file.ts";
 
 /** A line for which nothing was done, or whose outcome is unknown. */
 export interface FailedLine {

@@ -2,9 +2,8 @@ import type { ReceiptProof } from "../../../core/service.ts";
 import type { FxCommand } from "../../command.ts";
 import { parseJson, readSmallFile } from "../../config-file.ts";
 import type { CommandOptions, Context } from "../../context.ts";
-import { tellWarning, UsageError } from "../../errors.ts";
+import { reasonOf, tellWarning, UsageError } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
-import { reasonOf } from "../../reason.ts";
 import { receiptPairs } from "../../terminal/figures.ts";
 import { writeRecord } from "../../terminal/output.ts";
 

@@ -4,9 +4,8 @@ import type { Server } from "node:https";
 import { createSecureContext } from "node:tls";
 import type { FastifyBaseLogger } from "fastify";
 import type { KeyPair } from "../../../http/server.ts";
-import { UsageError } from "../../errors.ts";
+import { reasonOf, UsageError } from "../../errors.ts";
 import { poll } from "../../polling.ts";
-import { reasonOf } from "../../reason.ts";
 import type { Settings } from "../../settings.ts";
 
 const checkMs = 1000;
