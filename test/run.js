@@ -15,19 +15,21 @@ if (unknown.length > 0) throw new Error(`There is no ${unknown.join(", ")}: only
 const isFast = options.includes("--fast");
 if (options.includes("--watch")) await watchChanges();
 /**
- * Tests that break servers, disks, networks and rows, install fx, compare its channels, or play
- * transcripts take as long as all the others: they run in .ci/run.
+ * Tests that break servers, disks, networks and rows, play long random sequences or transcripts, install fx, compare
+ * its channels, follow the documents, or press keys take as long as all the others: they run in .ci/run.
  */
-const isLeftOut = (file) =>
-  /^test\/(deploy\/|faults\/|ledger\/damage|channels|docs-clients|privacy|proxies|.*transcripts)/.test(file);
-/** Tests that start no process and take long all the same: random sequences, every value of a list, waits. */
-const long = [
-  ...["simulation/", "wire/requests", "client/settling"],
-  ...["batch/encoding", "batch/identity", "cli/commands/batch/", "rates/sequences"],
-  ...["http/bulk", "http/long-reads", "http/parameters", "http/rate-limit"],
-  ...["ledger/audit-columns", "ledger/clock"],
+const leftOut = [
+  ...["deploy/", "faults/", "simulation/", "rates/sequences", "http/long-reads"],
+  ...["ledger/damage", "ledger/audit-columns", "ledger/clock"],
+  ...["channels", "privacy", "proxies", "docs-clients", "docs-scripts", "docs-transcripts"],
+  ...["cli/bringing-over", "cli/hostile", "cli/terminal.test", "cli/transcripts"],
 ];
-const isLong = (file) => long.some((start) => file.startsWith(`test/${start}`));
+/** Tests that start no process and take long all the same: random values, every value of a list, waits. */
+const long = [
+  ...["wire/requests", "client/settling", "batch/encoding", "batch/identity", "cli/commands/batch/"],
+  ...["http/bulk", "http/parameters", "http/rate-limit"],
+];
+const isAmong = (starts, file) => starts.some((start) => file.startsWith(`test/${start}`));
 /** The environment without the caller's own settings of fx and of PostgreSQL's clients. */
 const surroundings = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(FX_(?!TEST_)|PG)/.test(name)),
@@ -37,7 +39,7 @@ const files = readdirSync(new URL("test", root), { recursive: true, encoding: "u
   .map((file) => `test/${file}`)
   .filter((file) =>
     wanted.length === 0
-      ? !isLeftOut(file) && !(isFast && isLong(file))
+      ? !isAmong(leftOut, file) && !(isFast && isAmong(long, file))
       : wanted.some((part) => file.includes(part)),
   )
   .sort();

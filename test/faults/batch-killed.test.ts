@@ -64,20 +64,27 @@ test("A batch whose server is killed and restarted neither loses nor doubles a l
   assert.deepEqual([ok, entries], [true, accounts + someOrders]);
 });
 
-test("A long local batch that is killed and run again neither loses nor doubles a line", async (t) => {
-  const { place, file, audit } = await desk(t, manyOrders);
-  for (const share of [0.3, 0.6]) {
-    const { child, output, ended } = spawnFx(["batch", file], place);
-    await until(() => linesIn(output().stdout) > share * manyOrders || child.exitCode !== null);
-    child.kill("SIGKILL");
-    assert.equal((await ended).exit, null);
-  }
-  const ran = await runFx(["batch", file], place);
-  assert.equal(ran.exit, 0, ran.stderr);
-  assert.equal(linesIn(ran.stdout), manyOrders);
-  const { ok, entries } = await audit();
-  assert.deepEqual([ok, entries], [true, accounts + manyOrders]);
-});
+for (const where of ["in its own process", "at a server"]) {
+  test(`A long batch ${where} that is killed and run again neither loses nor doubles a line`, async (t) => {
+    const { place: local, file, serve, audit } = await desk(t, manyOrders);
+    const server = where === "at a server" ? await serve() : undefined;
+    const place = { env: { ...local.env, ...(server && { FX_URL: server.url }) } };
+    for (const share of [0.3, 0.6]) {
+      const { child, output, ended } = spawnFx(["batch", file], place);
+      await until(() => linesIn(output().stdout) > share * manyOrders || child.exitCode !== null);
+      child.kill("SIGKILL");
+      assert.equal((await ended).exit, null);
+    }
+    const ran = await runFx(["batch", file], place);
+    assert.equal(ran.exit, 0, ran.stderr);
+    const results = ran.stdout.trimEnd().split("\n");
+    assert.equal(results.length, manyOrders);
+    assert.ok(results.filter((line) => JSON.parse(line).replayed).length > 0.5 * manyOrders);
+    await server?.stop();
+    const { ok, entries } = await audit();
+    assert.deepEqual([ok, entries], [true, accounts + manyOrders]);
+  });
+}
 
 test("A long local batch stopped by Ctrl-C has done what it reports, and the next run does the rest", async (t) => {
   const { place, file, audit } = await desk(t, manyOrders);

@@ -386,7 +386,7 @@ describe("a client of a bulk", () => {
   });
 
   test("A client that sends too many lines before it reads gets their answers, and then why its bulk ended", async (t) => {
-    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 5000 });
+    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 1000 });
     const client = new BulkClient(url);
     client.end(...Array(20_000).fill(longAnswered));
     await once(client.request, "finish");
@@ -424,7 +424,7 @@ describe("a client of a bulk", () => {
   });
 
   test("A client of a bulk that never reads its answers is cut off", async (t) => {
-    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 2000 });
+    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 500 });
     const text = Array(12_000).fill(JSON.stringify(longAnswered)).join("\n");
     const client = new BulkClient(url);
     await client.response();

@@ -90,7 +90,7 @@ describe("fx serve --admin-port", () => {
   });
 });
 
-describe("fx serve --tls-cert and --tls-key", () => {
+describe("fx serve --tls-cert and --tls-key", { concurrency: true }, () => {
   /** The pair in a folder behind a link, as containers are given theirs. */
   function pairBehindLink(name: string) {
     const place = mkdtempSync(join(folder, "pair-"));
