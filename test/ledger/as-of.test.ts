@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/core/journal.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
-import { accountAt, accountsAt, entriesOf } from "../../src/ledger/as-of.ts";
+import { entriesOf } from "../../src/ledger/as-of.ts";
 import { newEntryId } from "../../src/ledger/ids.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
-import { openSqlite } from "../../src/sqlite/store.ts";
 import { adapters } from "../support/adapters.ts";
 import { appending, emptyAccount, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
@@ -52,36 +51,6 @@ for (const { name, open } of adapters) {
     }
   });
 }
-
-test("whoever asks for what is far back looks at few of the entries since then", async () => {
-  const store = openSqlite(":memory:");
-  const entries = 5000;
-  const service = await written(
-    store,
-    Array.from({ length: entries }, (_, index) => index),
-  );
-  const account = (await store.account(adult())) ?? assert.fail();
-  let looks = 0;
-  const counting: Store = Object.assign(Object.create(store), {
-    statement: (...asked: Parameters<Store["statement"]>) => {
-      looks += 1;
-      return store.statement(...asked);
-    },
-    accounts: (...asked: Parameters<Store["accounts"]>) => store.accounts(...asked),
-  });
-  const period = { start: undefined, end: minutes(1), before: undefined, limit: 1 };
-  const reads: Readonly<Record<string, () => Promise<unknown>>> = {
-    account: () => accountAt(counting, account, minutes(1)),
-    accounts: () => accountsAt(counting, { limit: 1, at: minutes(1) }),
-    statement: () => entriesOf(counting, account, period),
-  };
-  for (const [name, read] of Object.entries(reads)) {
-    looks = 0;
-    await read();
-    assert.ok(looks > 0 && looks <= Math.ceil(Math.log2(entries)) + 1, `${name}: ${looks}`);
-  }
-  await service.close();
-});
 
 for (const { name, open } of adapters) {
   test(`a statement has the entries of any period, some of one time, over any pages, ${name}`, async (t) => {

@@ -7,6 +7,7 @@ import { auditLedger } from "../../src/ledger/audit.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
+import { type Column, contentsOf, insertOf, quoted, type Row, rowIs, type Value } from "../support/damage.ts";
 import {
   acceptance,
   adult,
@@ -18,15 +19,6 @@ import {
   tradedRates,
 } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
-
-type Value = string | number | null;
-type Row = Readonly<Record<string, Value>>;
-
-interface Column {
-  readonly table: string;
-  readonly column: string;
-  readonly type: string;
-}
 
 /** Changes that an audit does not find, with the reason. */
 const reasons: Readonly<Record<string, string>> = {
@@ -73,38 +65,11 @@ async function filled({ open }: SharedDatabase): Promise<void> {
   await next.close();
 }
 
-const catalogue: Readonly<Record<string, string>> = {
-  "sqlite:":
-    `select m.name as "table", p.name as "column", p.type ` +
-    "from sqlite_schema as m join pragma_table_info(m.name) as p where m.type = 'table' order by 1, p.cid",
-  "postgres:":
-    `select table_name as "table", column_name as "column", data_type as type ` +
-    "from information_schema.columns where table_schema = current_schema() and is_generated = 'NEVER' order by 1, ordinal_position",
-};
-
-function quoted(value: Value): string {
-  return value === null
-    ? "null"
-    : typeof value === "number"
-      ? String(value)
-      : `'${value.replaceAll("'", "''")}'`;
-}
-
-function insertOf(name: string, row: Row): string {
-  return `insert into ${name} (${Object.keys(row).join(", ")}) values (${Object.values(row).map(quoted).join(", ")})`;
-}
-
-function rowIs(row: Row): string {
-  const same = (value: Value) => (value === null ? "is null" : `= ${quoted(value)}`);
-  return Object.entries(row)
-    .map(([column, value]) => `${column} ${same(value)}`)
-    .join(" and ");
-}
-
 /** Another value that a column could have. */
-function otherThan(value: Value, { type }: Column): Value {
-  if (/uuid/i.test(type)) return "01a1fc0e-8c6f-70af-a44a-e5ac3576edce";
-  return /int/i.test(type) ? Number(value) + 1 : `${value ?? ""}x`;
+function otherThan(value: Value, { isNumber }: Column): Value {
+  const isId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(String(value));
+  if (isId) return "01a1fc0e-8c6f-70af-a44a-e5ac3576edce";
+  return isNumber ? Number(value) + 1 : `${value ?? ""}x`;
 }
 
 /** Other values in each column of the first and the last row of each table. */
@@ -151,8 +116,7 @@ function additions(tables: Tables): Edit[] {
 }
 
 for (const { name, database } of adapters) {
-  const sql = catalogue[name];
-  if (database === undefined || sql === undefined) continue;
+  if (database === undefined) continue;
 
   /** PostgreSQL gives positions itself, unless `overriding system value` is said. */
   const overriding = (edit: string) =>
@@ -162,7 +126,7 @@ for (const { name, database } of adapters) {
   async function requireFound(t: TestContext, edits: (tables: Tables) => readonly Edit[]): Promise<void> {
     const made = await (database as NonNullable<typeof database>)(t);
     await filled(made);
-    const tables = await contents(made, sql as string);
+    const tables = await contents(made);
     const store = await made.open();
     const isFound = () => hasFindings(store);
     assert.equal(await isFound(), false, "an audit finds something before any edit");
@@ -194,15 +158,13 @@ for (const { name, database } of adapters) {
 }
 
 /** Every table that the database's catalogue has. */
-async function contents({ run }: SharedDatabase, sql: string): Promise<Tables> {
-  const columns = (await run(sql)) as readonly Column[];
-  const tables = new Map<string, { columns: Column[]; rows: Row[] }>();
+async function contents(database: SharedDatabase): Promise<Tables> {
+  const { columns, rowsOf } = await contentsOf(database);
+  const tables = new Map<string, { columns: Column[]; rows: readonly Row[] }>();
   for (const name of new Set(columns.map(({ table }) => table))) {
-    const own = columns.filter(({ table }) => table === name);
-    const list = own.map(({ column }) => column).join(", ");
-    const rows = ((await run(`select ${list} from ${name}`)) as readonly Row[]).map((row) => ({ ...row }));
+    const rows = (await rowsOf(name)).map((row) => ({ ...row }));
     assert.ok(rows.length > 0, `${name} has no row to change`);
-    tables.set(name, { columns: own, rows });
+    tables.set(name, { columns: columns.filter(({ table }) => table === name), rows });
   }
   return tables;
 }

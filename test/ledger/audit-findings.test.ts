@@ -312,21 +312,6 @@ for (const { name, open, database } of adapters) {
       });
     });
 
-    test("An audit reads each entry once, however many pages of accounts there are", async (t) => {
-      const store = await open(t);
-      const service = serviceOn(store);
-      await Promise.all(Array.from({ length: 501 }, (_, index) => service.createAccount(opening({ index }))));
-      const journal = store.journal.bind(store);
-      const read: string[] = [];
-      store.journal = async (page) => {
-        const found = await journal(page);
-        read.push(...found.map(({ pesel }) => pesel));
-        return found;
-      };
-      await service.audit();
-      assert.deepEqual(read.sort(), Array.from({ length: 501 }, (_, index) => adult(index)).sort());
-    });
-
     test("An audit finds nothing in a ledger without accounts", async (t) => {
       const report = await serviceOn(await open(t)).audit();
       assert.deepEqual(counted(report), { accounts: 0, entries: 0, findings: [], findingsTotal: 0 });

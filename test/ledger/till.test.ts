@@ -114,24 +114,6 @@ test("A till has the entries of its day by their own time, where the clock was s
   assert.deepEqual(flows(await service.till({ date: "2026-06-09", by: "ewa" })), ["PLN +300 -0"]);
 });
 
-test("A till reads no entries of other days, a few minutes around its own aside", async (t) => {
-  const { store, service, cash, at } = await openTill();
-  await service.createAccount(opening({ pln: "100" }));
-  for (const day of ["09", "10", "11"]) {
-    at(`2026-06-${day}T12:00:00Z`);
-    for (const amount of ["1", "2"]) await cash("deposit", amount, "ewa");
-  }
-  const read: string[] = [];
-  const entries = store.entries.bind(store);
-  t.mock.method(store, "entries", async (page: Parameters<typeof entries>[0]) => {
-    const found = await entries(page);
-    read.push(...found.map(({ entry }) => entry.time.toISOString().slice(8, 10)));
-    return found;
-  });
-  assert.deepEqual(flows(await service.till({ date: "2026-06-10", by: "ewa" })), ["PLN +300 -0"]);
-  assert.deepEqual(read, ["10", "10"]);
-});
-
 test("A till without an entry is empty, and its digest is that of nothing", async () => {
   const { service } = await openTill();
   const nothing = createHash("sha256").digest("hex");

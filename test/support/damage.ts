@@ -4,7 +4,7 @@ import type { Store } from "../../src/ledger/store.ts";
 import type { SharedDatabase } from "./adapters.ts";
 
 export type Value = string | number | null;
-type Row = Readonly<Record<string, Value>>;
+export type Row = Readonly<Record<string, Value>>;
 
 /** A column that SQL can change: not a generated one. */
 export interface Column {
@@ -20,10 +20,14 @@ export interface Edit {
   readonly sql: string;
 }
 
-/** A ledger that can be changed behind fx's back and restored. */
-export interface Damageable {
+/** What a ledger's database holds. */
+export interface Contents {
   readonly columns: readonly Column[];
   rowsOf(table: string): Promise<readonly Row[]>;
+}
+
+/** A ledger that can be changed behind fx's back and restored. */
+export interface Damageable extends Contents {
   /** @returns the database's refusal; undefined if the edit is done */
   edit(sql: string): Promise<string | undefined>;
   restore(): Promise<void>;
@@ -43,8 +47,7 @@ const catalogue = {
     "where table_schema = current_schema() and is_generated = 'NEVER' order by 1, ordinal_position",
 };
 
-/** Takes a snapshot. Nobody may have the ledger open. */
-export async function damageable(database: SharedDatabase): Promise<Damageable> {
+export async function contentsOf(database: SharedDatabase): Promise<Contents> {
   const isPostgres = !database.url.startsWith("sqlite:");
   const found = await database.run(isPostgres ? catalogue.postgres : catalogue.sqlite);
   const columns = (
@@ -60,6 +63,13 @@ export async function damageable(database: SharedDatabase): Promise<Damageable> 
   const names = (table: string) => columns.filter((one) => one.table === table).map(({ column }) => column);
   const rowsOf = async (table: string) =>
     (await database.run(`select ${names(table).join(", ")} from ${table}`)) as readonly Row[];
+  return { columns, rowsOf };
+}
+
+/** Takes a snapshot. Nobody may have the ledger open. */
+export async function damageable(database: SharedDatabase): Promise<Damageable> {
+  const isPostgres = !database.url.startsWith("sqlite:");
+  const { columns, rowsOf } = await contentsOf(database);
   return {
     columns,
     rowsOf,
@@ -101,12 +111,24 @@ async function postgresSnapshot(
   let sql = tables.map((table) => `delete from ${table};`).join("");
   for (const table of tables) {
     for (const row of await rowsOf(table)) {
-      sql += `insert into ${table} (${Object.keys(row).join(", ")}) overriding system value values (${Object.values(row).map(quoted).join(", ")});`;
+      sql += `${insertOf(table, row).replace(") values (", ") overriding system value values (")};`;
     }
   }
   return async () => {
     await run(sql);
   };
+}
+
+export function insertOf(table: string, row: Row): string {
+  return `insert into ${table} (${Object.keys(row).join(", ")}) values (${Object.values(row).map(quoted).join(", ")})`;
+}
+
+/** The condition that a row is this one. */
+export function rowIs(row: Row): string {
+  const same = (value: Value) => (value === null ? "is null" : `= ${quoted(value)}`);
+  return Object.entries(row)
+    .map(([column, value]) => `${column} ${same(value)}`)
+    .join(" and ");
 }
 
 export function quoted(value: Value): string {
@@ -129,12 +151,9 @@ export async function editsOf(ledger: Damageable, table: string): Promise<Edit[]
       ]);
       values.delete(now);
       return [...values].map((value) => {
-        const where = Object.entries(row)
-          .map(([name, is]) => (is === null ? `${name} is null` : `${name} = ${quoted(is)}`))
-          .join(" and ");
         return {
           what: `${table}.${column} ${shown(now)} -> ${shown(value)}`,
-          sql: `update ${table} set ${column} = ${quoted(value)} where ${where}`,
+          sql: `update ${table} set ${column} = ${quoted(value)} where ${rowIs(row)}`,
         };
       });
     }),
