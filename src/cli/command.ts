@@ -88,13 +88,7 @@ export class FxCommand extends Command {
       "--from <date>",
       "first day, in Warsaw (default: that of the first entry)",
       dateArgument,
-    )
-      .option("--to <date>", "last day, in Warsaw (default: that of the last entry)", dateArgument)
-      .hook("preAction", (command) => {
-        const { from, to } = command.opts<{ from?: CalendarDate; to?: CalendarDate }>();
-        if (from === undefined || to === undefined || from <= to) return;
-        throw new UsageError("--to must not be before --from.");
-      });
+    ).option("--to <date>", "last day, in Warsaw (default: that of the last entry)", dateArgument);
   }
 
   limit(items: string): this {

@@ -15,15 +15,8 @@ import {
 import { parseNameSought } from "../../wire/name-sought.ts";
 import { amountArgument, type FxCommand, replayNote } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import {
-  accountCells,
-  accountColumns,
-  accountPairs,
-  balancesText,
-  blockPairs,
-  entryCells,
-  entryColumns,
-} from "../terminal/figures.ts";
+import { UsageError } from "../errors.ts";
+import { accountColumns, accountPairs, balancesText, blockPairs, entryColumns } from "../terminal/figures.ts";
 import { writeRecord, writeText } from "../terminal/output.ts";
 import { readPages, writePages, writeParts } from "../terminal/pages.ts";
 import { type Screen, write } from "../terminal/terminal.ts";
@@ -153,7 +146,7 @@ function defineList(account: FxCommand, context: Context): void {
       const service = await context.service();
       const { encodeListedAccount } = await import("../../wire/accounts.ts");
       const pages = readPages((page) => service.accounts({ ...page, name, at }), limit);
-      const shape = { columns: accountColumns, row: accountCells, encode: encodeListedAccount };
+      const shape = { columns: accountColumns, encode: encodeListedAccount };
       const count = await writePages(stdout, pages, shape, json);
       if (count === 0) {
         write(stderr, name === undefined ? "There are no accounts." : "There are no accounts of this name.");
@@ -180,7 +173,15 @@ function defineHistory(account: FxCommand, context: Context): void {
 export function withStatementOptions(command: FxCommand, formats: readonly StatementFormat[]): FxCommand {
   const description = "print a file: csv for a spreadsheet, or ISO 20022's camt.053";
   const format = new Option("--format <format>", description).choices(formats).conflicts(["json", "limit"]);
-  return command.limit("entries").period().addOption(format);
+  return command
+    .limit("entries")
+    .period()
+    .addOption(format)
+    .hook("preAction", () => {
+      const { from, to } = command.opts<HistoryOptions>();
+      if (from === undefined || to === undefined || from <= to) return;
+      throw new UsageError("--to must not be before --from.");
+    });
 }
 
 export async function showStatement(
@@ -209,7 +210,6 @@ export async function showStatement(
   }, limit);
   const listing = {
     columns: entryColumns,
-    row: entryCells,
     encode: (receipt: Receipt) => entry.encode(receipt),
   };
   const count = await writePages(stdout, pages, listing, json);

@@ -5,10 +5,10 @@ import { type ExchangeService, longestPage } from "../../core/service.ts";
 import { visibleLines } from "../../core/visible.ts";
 import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { entryCells, entryColumns } from "../terminal/figures.ts";
-import { type Column, tableLines } from "../terminal/output.ts";
+import { entryColumns } from "../terminal/figures.ts";
+import { tableText } from "../terminal/output.ts";
 import { writeEach } from "../terminal/pages.ts";
-import { type Screen, write } from "../terminal/terminal.ts";
+import { write } from "../terminal/terminal.ts";
 import { idDescription, receiptId } from "./receipt.ts";
 
 interface EntriesOptions extends CommandOptions {
@@ -40,7 +40,7 @@ export function defineEntries(program: FxCommand, context: Context): void {
       async function* texts() {
         for await (const receipts of chunks) {
           const lines = receipts.map((receipt) => `${JSON.stringify(entry.encode(receipt))}\n`);
-          yield json ? visibleLines(lines.join("")) : rowsOf(stdout, receipts, count === 0);
+          yield json ? visibleLines(lines.join("")) : tableText(stdout, columns, receipts, count === 0);
           count += receipts.length;
         }
       }
@@ -77,16 +77,10 @@ async function* atMost(
 
 /** Least widths of the columns, so that later rows fit below: enough for most entries. */
 const leastWidths = [11, 2, 19, 10, 14, 14];
-const columns: readonly Column[] = [{ title: "Account" }, ...entryColumns].map((column, index) => ({
+const columns = [{ title: "Account", cell: accountOf }, ...entryColumns].map((column, index) => ({
   ...column,
   least: leastWidths[index] ?? 0,
 }));
-
-/** Rows of a stream, under one heading at a terminal. */
-function rowsOf(screen: Screen, receipts: readonly Receipt[], hasTitles: boolean): string {
-  const rows = receipts.map((receipt) => [accountOf(receipt), ...entryCells(screen, receipt)]);
-  return tableLines(screen, columns, rows, hasTitles);
-}
 
 function accountOf({ pesel }: Receipt): string {
   const place = housePlaceOf(pesel);

@@ -2,8 +2,8 @@ import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitTable } from "../exits.ts";
-import { flagOf, settingNames, settingOf, variableOf } from "../settings.ts";
-import { texts, writeTable } from "../terminal/output.ts";
+import { flagOf, type SettingName, settingNames, settingOf, variableOf } from "../settings.ts";
+import { type Column, writeTable } from "../terminal/output.ts";
 import type { Screen } from "../terminal/terminal.ts";
 
 export const topics: Readonly<
@@ -35,36 +35,33 @@ export function defineHelp(program: FxCommand, context: Context): void {
 }
 
 function tellExits(stdout: Screen): void {
-  writeTable(
-    stdout,
-    [
-      { title: "Exit", align: "right" },
-      { title: "Meaning", wraps: true },
-      { title: "Money moved?" },
-      { title: "Do" },
-    ],
-    exitTable.map((row) => row.map(String)),
-  );
+  const columns: readonly Column<(typeof exitTable)[number]>[] = [
+    { title: "Exit", align: "right", cell: ([exit]) => String(exit) },
+    { title: "Meaning", wraps: true, cell: ([, meaning]) => meaning },
+    { title: "Money moved?", cell: ([, , moved]) => moved },
+    { title: "Do", cell: ([, , , next]) => next },
+  ];
+  writeTable(stdout, columns, exitTable);
 }
 
 function tellSettings(stdout: Screen): void {
-  writeTable(
-    stdout,
-    texts("Flag", "Environment", "Config file", "Default"),
-    settingNames.map((name) => [
-      settingOf(name).isSecret ? "" : flagOf(name),
-      variableOf(name),
-      name,
-      settingOf(name).fallback ?? "",
-    ]),
-  );
+  const columns: readonly Column<SettingName>[] = [
+    { title: "Flag", cell: (name) => (settingOf(name).isSecret ? "" : flagOf(name)) },
+    { title: "Environment", cell: variableOf },
+    { title: "Config file", cell: (name) => name },
+    { title: "Default", cell: (name) => settingOf(name).fallback ?? "" },
+  ];
+  writeTable(stdout, columns, settingNames);
 }
 
 function tellEnvironment(stdout: Screen): void {
   const ofSettings = settingNames.map((name) => [variableOf(name), settingOf(name).meaning]);
-  writeTable(
+  writeTable<readonly string[]>(
     stdout,
-    [{ title: "Variable" }, { title: "Meaning", wraps: true }],
+    [
+      { title: "Variable", cell: ([variable = ""]) => variable },
+      { title: "Meaning", wraps: true, cell: ([, meaning = ""]) => meaning },
+    ],
     [
       ...ofSettings,
       ["FX_CONFIG", "the config file, like --config"],

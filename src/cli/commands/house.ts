@@ -5,7 +5,7 @@ import { compareCurrencies } from "../../core/currency.ts";
 import { type HousePlace, houseNumber, housePlaces } from "../../core/house.ts";
 import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
-import { amountTable, writeSections } from "../terminal/output.ts";
+import { amountsText, writeSections } from "../terminal/output.ts";
 import { write } from "../terminal/terminal.ts";
 import { type AtOptions, type HistoryOptions, showStatement, withStatementOptions } from "./account.ts";
 import { type CashOptions, settle } from "./settle.ts";
@@ -91,6 +91,6 @@ async function showHouse(context: Context, { at, json }: AtOptions): Promise<voi
   const rows = [...new Set(held)]
     .sort(compareCurrencies)
     .map((currency) => [currency, ...accounts.map((account) => balanceOf(account, currency))] as const);
-  writeSections(stdout, amountTable(stdout, ["Currency", "Cash", "Bank"], rows));
+  writeSections(stdout, amountsText(stdout, ["Currency", "Cash", "Bank"], rows));
   if (rows.length === 0) write(stderr, "The house has put nothing in.");
 }

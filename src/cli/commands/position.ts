@@ -1,6 +1,6 @@
 import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
-import { amountTable, moneyText, writeSections } from "../terminal/output.ts";
+import { amountsText, moneyText, recordText, writeSections } from "../terminal/output.ts";
 import type { AtOptions } from "./account.ts";
 
 export function definePosition(program: FxCommand, context: Context): void {
@@ -20,7 +20,7 @@ export function definePosition(program: FxCommand, context: Context): void {
         ({ currency, customers, house, cash, bank }) => [currency, customers, house, cash, bank] as const,
       );
       const titles = ["Currency", "Customers", "House", "In the drawer", "At the bank"];
-      const spread = [["spread earned", moneyText(stdout, position.spreadEarned)]] as const;
-      writeSections(stdout, amountTable(stdout, titles, rows), spread);
+      const spread = recordText(stdout, [["spread earned", moneyText(stdout, position.spreadEarned)]]);
+      writeSections(stdout, amountsText(stdout, titles, rows), spread);
     });
 }

@@ -19,7 +19,7 @@ import {
   quotePairs,
   receiptPairs,
 } from "../terminal/figures.ts";
-import { amountTable, writeRecord, writeSections, writeText } from "../terminal/output.ts";
+import { amountsText, recordText, writeRecord, writeSections, writeText } from "../terminal/output.ts";
 import { type Screen, write } from "../terminal/terminal.ts";
 
 export interface SettleOptions extends CommandOptions {
@@ -184,15 +184,15 @@ function writePreview(screen: Screen, { request, undone, before, after, quote }:
     .filter(([, then, now]) => then !== now);
   writeSections(
     screen,
-    undone === undefined ? [] : receiptPairs(screen, undone),
-    [
+    undone === undefined ? "" : recordText(screen, receiptPairs(screen, undone)),
+    recordText(screen, [
       // A receipt has the PESEL already.
       ...holderPairs(before).slice(0, undone === undefined ? 2 : 1),
       ...(quote === undefined ? [] : quotePairs(screen, quote)),
       ...factPairs(screen, factsOf(request, undone)),
       ...(changesState.includes(request.kind) ? accountState(screen, after) : []),
-    ],
-    amountTable(screen, ["", "Before", "After"], changed),
+    ]),
+    amountsText(screen, ["", "Before", "After"], changed),
   );
 }
 

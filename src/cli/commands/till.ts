@@ -2,7 +2,7 @@ import type { CalendarDate } from "../../core/date.ts";
 import { dateArgument, type FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { optional } from "../terminal/figures.ts";
-import { amountTable, timeText, writeSections } from "../terminal/output.ts";
+import { amountsText, recordText, timeText, writeSections } from "../terminal/output.ts";
 
 interface TillOptions extends CommandOptions {
   readonly date?: CalendarDate;
@@ -32,14 +32,14 @@ export function defineTill(program: FxCommand, context: Context): void {
       );
       writeSections(
         stdout,
-        [["date", till.date], ...optional("by", till.by)],
-        amountTable(stdout, ["Currency", "In", "Out", "Left"], rows),
-        [
+        recordText(stdout, [["date", till.date], ...optional("by", till.by)]),
+        amountsText(stdout, ["Currency", "In", "Out", "Left"], rows),
+        recordText(stdout, [
           ["entries", String(till.entries)],
           ...optional("first", till.first && `${timeText(stdout, till.first.time)}, ${till.first.id}`),
           ...optional("last", till.last && `${timeText(stdout, till.last.time)}, ${till.last.id}`),
           ["digest", till.digest],
-        ],
+        ]),
       );
     });
 }

@@ -3,7 +3,7 @@ import { type Role, roles } from "../../wire/role.ts";
 import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { texts, timeText, writeRecord, writeTable, writeText } from "../terminal/output.ts";
+import { timeText, writeRecord, writeTable, writeText } from "../terminal/output.ts";
 import { write } from "../terminal/terminal.ts";
 import type { KeptToken } from "../tokens/file.ts";
 
@@ -95,14 +95,21 @@ async function listTokens(context: Context, options: CommandOptions): Promise<vo
   const { readTokenFile } = await import("../tokens/file.ts");
   const tokens = await readTokenFile(pathOf(options));
   if (options.json) return context.document(tokens.map(({ sha256, ...shown }) => shown));
-  const rows = tokens.map(({ name, role, created, expires }) => [
-    name,
-    role,
-    timeText(stdout, new Date(created)),
-    expires === null ? "" : timeText(stdout, new Date(expires)),
-    expires !== null && Date.parse(expires) <= Date.now() ? "expired" : "in force",
-  ]);
-  writeTable(stdout, texts("Name", "Role", "Created", "Expires", "State"), rows);
+  const inForce = ({ expires }: KeptToken) => expires === null || Date.parse(expires) > Date.now();
+  writeTable<KeptToken>(
+    stdout,
+    [
+      { title: "Name", cell: ({ name }) => name },
+      { title: "Role", cell: ({ role }) => role },
+      { title: "Created", cell: ({ created }) => timeText(stdout, new Date(created)) },
+      {
+        title: "Expires",
+        cell: ({ expires }) => (expires === null ? "" : timeText(stdout, new Date(expires))),
+      },
+      { title: "State", cell: (token) => (inForce(token) ? "in force" : "expired") },
+    ],
+    tokens,
+  );
 }
 
 /**

@@ -11,10 +11,8 @@ import {
   type Cell,
   type Column,
   moneyText,
-  numbers,
   type Pairs,
   rateText,
-  texts,
   timeText,
   warsawTime,
 } from "./output.ts";
@@ -106,15 +104,12 @@ export function optional(name: string, value: string | undefined): Pairs {
   return value === undefined ? [] : [[name, value]];
 }
 
-export const accountColumns: readonly Column[] = [
-  ...texts("PESEL", "Name", "Surname"),
-  { title: "Balances", wraps: true },
+export const accountColumns: readonly Column<ListedAccount>[] = [
+  { title: "PESEL", cell: ({ pesel }) => maskPesels(pesel) },
+  { title: "Name", cell: ({ name }) => name },
+  { title: "Surname", cell: ({ surname }) => surname },
+  { title: "Balances", wraps: true, cell: (account, screen) => balancesText(screen, account) },
 ];
-
-export function accountCells(screen: Screen, account: ListedAccount): string[] {
-  const { pesel, name, surname } = account;
-  return [maskPesels(pesel), name, surname, balancesText(screen, account)];
-}
 
 /** The holder and the balances in a line. */
 export function accountLine(screen: Screen, account: Account): string {
@@ -131,50 +126,53 @@ export function balancesText(
   return blocked ? `blocked: ${held}` : held;
 }
 
-export const entryColumns: readonly Column[] = [
-  ...numbers("#"),
-  ...texts("Time (Warsaw)", "Kind"),
-  ...numbers("Out", "In"),
-  { title: "Receipt", optional: true },
-  { title: "Table", optional: true },
-  { title: "By", optional: true, sparse: true },
-];
-
 /** The length of the part of an id that holds its time: at a terminal, enough to find a receipt. */
 const shortId = 13;
 
-export function entryCells(screen: Screen, entry: Entry): string[] {
-  const { id, kind, sequence, time, debited, credited, exchange, by = "" } = entry;
-  const [out, came] = [debited, credited].map((money) =>
-    money === undefined ? "" : moneyText(screen, money),
-  );
-  const receipt = screen.rich ? id.slice(0, shortId) : id;
-  const table = exchange?.table ?? "";
-  const when = screen.rich ? warsawTime(time) : time.toISOString();
-  return [String(sequence), when, kind, out ?? "", came ?? "", receipt, table, by];
-}
-
-export const rateColumns: readonly Column[] = [
-  { title: "Code" },
-  ...numbers("Bid", "Ask", "Change"),
-  { title: "Table", pipeOnly: true },
-  { title: "Effective", pipeOnly: true },
-  { title: "Trend", optional: true, terminalOnly: true, sparse: true },
-  { title: "Currency", optional: true },
+export const entryColumns: readonly Column<Entry>[] = [
+  { title: "#", align: "right", cell: ({ sequence }) => String(sequence) },
+  { title: "Time (Warsaw)", cell: ({ time }, { rich }) => (rich ? warsawTime(time) : time.toISOString()) },
+  { title: "Kind", cell: ({ kind }) => kind },
+  {
+    title: "Out",
+    align: "right",
+    cell: ({ debited }, screen) => (debited ? moneyText(screen, debited) : ""),
+  },
+  {
+    title: "In",
+    align: "right",
+    cell: ({ credited }, screen) => (credited ? moneyText(screen, credited) : ""),
+  },
+  { title: "Receipt", optional: true, cell: ({ id }, { rich }) => (rich ? id.slice(0, shortId) : id) },
+  { title: "Table", optional: true, cell: ({ exchange }) => exchange?.table ?? "" },
+  { title: "By", optional: true, sparse: true, cell: ({ by = "" }) => by },
 ];
 
-export function rateRows(
-  screen: Screen,
+/** The columns of the rates of a table. */
+export function rateColumns(
   { table, previous }: LatestTable,
   trends: ReadonlyMap<CurrencyCode, string>,
-): Cell[][] {
-  return [...table.rates.values()].map((rate) => {
+): readonly Column<Rate>[] {
+  const change = (rate: Rate, screen: Screen) => {
     const before = previous?.rates.get(rate.currency);
-    const change = before === undefined ? "" : changeText(screen, middle(before), middle(rate));
-    const figures = [rateText(screen, rate.bid), rateText(screen, rate.ask), change];
-    const trend = trends.get(rate.currency) ?? "";
-    return [rate.currency, ...figures, table.number, table.effectiveDate, trend, rate.name];
-  });
+    return before === undefined ? "" : changeText(screen, middle(before), middle(rate));
+  };
+  return [
+    { title: "Code", cell: ({ currency }) => currency },
+    { title: "Bid", align: "right", cell: ({ bid }, screen) => rateText(screen, bid) },
+    { title: "Ask", align: "right", cell: ({ ask }, screen) => rateText(screen, ask) },
+    { title: "Change", align: "right", cell: change },
+    { title: "Table", pipeOnly: true, cell: () => table.number },
+    { title: "Effective", pipeOnly: true, cell: () => table.effectiveDate },
+    {
+      title: "Trend",
+      optional: true,
+      terminalOnly: true,
+      sparse: true,
+      cell: ({ currency }) => trends.get(currency) ?? "",
+    },
+    { title: "Currency", optional: true, cell: ({ name }) => name },
+  ];
 }
 
 /** "Table 108/C/NBP/2026 of 2026-06-08, source: nbp". */

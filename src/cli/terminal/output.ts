@@ -12,8 +12,10 @@ export type Pairs = readonly (readonly [name: string, value: string])[];
 /** Text, plain or in a colour. It may come from anywhere, so it is shown with escapes. */
 export type Cell = string | { readonly text: string; readonly paint: (text: string) => string };
 
-export interface Column {
+/** A column of a table of items. */
+export interface Column<Item> {
   readonly title: string;
+  readonly cell: (item: Item, screen: Screen) => Cell;
   readonly align?: "right";
   /** Left out at a terminal that is too narrow for all columns. */
   readonly optional?: boolean;
@@ -27,21 +29,6 @@ export interface Column {
   readonly sparse?: boolean;
   /** Characters at a terminal, at least. */
   readonly least?: number;
-}
-
-export interface Table {
-  readonly columns: readonly Column[];
-  readonly rows: readonly (readonly Cell[])[];
-}
-
-/** Columns of text. */
-export function texts(...titles: readonly string[]): readonly Column[] {
-  return titles.map((title) => ({ title }));
-}
-
-/** Columns of numbers. */
-export function numbers(...titles: readonly string[]): readonly Column[] {
-  return titles.map((title) => ({ title, align: "right" }));
 }
 
 /** A column that wraps is not made narrower than this. */
@@ -60,20 +47,21 @@ export function writeJson(screen: Screen, document: unknown): void {
 
 /** Pairs of a name and a value: aligned at a terminal, separated by a tab in a pipe. */
 export function writeRecord(screen: Screen, pairs: Pairs): void {
-  writeSections(screen, pairs);
+  writeSections(screen, recordText(screen, pairs));
 }
 
-/** Rows under titles at a terminal; in a pipe, tab-separated rows without titles and never cut. */
-export function writeTable(screen: Screen, columns: readonly Column[], rows: Table["rows"]): void {
-  writeSections(screen, { columns, rows });
+/** A row for each item under titles at a terminal; in a pipe, tab-separated rows without titles and never cut. */
+export function writeTable<Item>(
+  screen: Screen,
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+): void {
+  writeSections(screen, tableText(screen, columns, items));
 }
 
-/** Records and tables, at a terminal with an empty line between two. Empty ones are left out. */
-export function writeSections(screen: Screen, ...sections: readonly (Pairs | Table)[]): void {
-  const texts = sections.map((section) =>
-    "rows" in section ? tableLines(screen, section.columns, section.rows) : recordLines(screen, section),
-  );
-  screen.stream.write(texts.filter((text) => text !== "").join(screen.rich ? "\n" : ""));
+/** Texts of records and tables, at a terminal with an empty line between two. Empty ones are left out. */
+export function writeSections({ stream, rich }: Screen, ...texts: readonly string[]): void {
+  stream.write(texts.filter((text) => text !== "").join(rich ? "\n" : ""));
 }
 
 /** Sentences, broken into lines at a terminal. */
@@ -90,28 +78,27 @@ export function writeText(
   );
 }
 
-function recordLines(screen: Screen, pairs: Pairs): string {
+export function recordText(screen: Screen, pairs: Pairs): string {
   if (pairs.length === 0) return "";
   const shown = pairs.map(([name, value]) => [visible(name), visible(value)] as const);
   return `${screen.rich ? stacked(screen, shown) : tabbed(shown)}\n`;
 }
 
 /** A column with its cells, from top to bottom. */
-interface FilledColumn extends Column {
+interface FilledColumn extends Pick<Column<unknown>, "title" | "align" | "optional" | "wraps" | "least"> {
   readonly cells: readonly string[];
 }
 
-/** The lines of a table, each with its line feed. */
-export function tableLines(
+export function tableText<Item>(
   screen: Screen,
-  columns: readonly Column[],
-  rows: Table["rows"],
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
   hasTitles = true,
 ): string {
-  if (rows.length === 0) return "";
+  if (items.length === 0) return "";
   const shown = columns
-    .map((column, index) => ({ ...column, cells: rows.map((row) => cellText(row[index] ?? "")) }))
     .filter(({ pipeOnly, terminalOnly }) => !(screen.rich ? pipeOnly : terminalOnly))
+    .map((column) => ({ ...column, cells: items.map((item) => cellText(column.cell(item, screen))) }))
     .filter(({ sparse, cells }) => !sparse || cells.some((cell) => cell !== ""));
   return `${screen.rich ? fitted(screen, shown, hasTitles) : tabbed(rowsOf(shown))}\n`;
 }
@@ -166,25 +153,31 @@ function layOut({ paint }: Screen, columns: readonly FilledColumn[], hasTitles: 
     .join("\n");
 }
 
-function padded(text: string, columns: number, align: Column["align"]): string {
+function padded(text: string, columns: number, align: "right" | undefined): string {
   const space = " ".repeat(columns - width(text));
   return align === "right" ? space + text : text + space;
 }
 
-/** A table of amounts in minor units, a row for each currency. A cell without an amount is empty. */
-export function amountTable(
-  screen: Screen,
-  titles: readonly string[],
-  rows: readonly (readonly [CurrencyCode, ...(bigint | undefined)[]])[],
-): Table {
+/** A currency, and amounts in its minor units. */
+type AmountsRow = readonly [CurrencyCode, ...(bigint | undefined)[]];
+
+/** A table of amounts, a row for each currency. A cell without an amount is empty. */
+export function amountsText(screen: Screen, titles: readonly string[], rows: readonly AmountsRow[]): string {
   const [first = "", ...others] = titles;
-  return {
-    columns: [{ title: first }, ...numbers(...others)],
-    rows: rows.map(([currency, ...amounts]) => [
-      currency,
-      ...amounts.map((minor) => (minor === undefined ? "" : amountText(screen, { currency, minor }))),
-    ]),
+  const amountAt = (index: number, [currency, ...amounts]: AmountsRow) => {
+    const minor = amounts[index];
+    return minor === undefined ? "" : amountText(screen, { currency, minor });
   };
+  return tableText<AmountsRow>(
+    screen,
+    [
+      { title: first, cell: ([currency]) => currency },
+      ...others.map((title, index) => {
+        return { title, align: "right", cell: (row: AmountsRow) => amountAt(index, row) } as const;
+      }),
+    ],
+    rows,
+  );
 }
 
 /** "1 234.50" with thin spaces at a terminal, "1234.50" in a pipe. */

@@ -2,13 +2,12 @@ import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { longestPage, type Page, type PageRequest } from "../../core/service.ts";
 import { visibleLines } from "../../core/visible.ts";
-import { type Cell, type Column, tableLines } from "./output.ts";
+import { type Column, tableText } from "./output.ts";
 import type { Screen } from "./terminal.ts";
 
 /** How items of one kind are listed. */
 export interface Listing<T> {
-  readonly columns: readonly Column[];
-  readonly row: (screen: Screen, item: T) => readonly Cell[];
+  readonly columns: readonly Column<T>[];
   /** The item in the wire's shape. */
   readonly encode: (item: T) => unknown;
 }
@@ -32,7 +31,7 @@ export async function* readPages<T>(
 export async function writePages<T>(
   screen: Screen,
   pages: AsyncIterable<readonly T[]>,
-  { columns, row, encode }: Listing<T>,
+  { columns, encode }: Listing<T>,
   json: boolean,
 ): Promise<number> {
   let count = 0;
@@ -42,8 +41,7 @@ export async function writePages<T>(
         (item, nth) => `${count + nth === 0 ? "[" : ","}\n${JSON.stringify(encode(item))}`,
       );
       count += items.length;
-      const rows = items.map((item) => row(screen, item));
-      yield json ? visibleLines(lines.join("")) : tableLines(screen, columns, rows);
+      yield json ? visibleLines(lines.join("")) : tableText(screen, columns, items);
     }
     if (json) yield count === 0 ? "[]\n" : "\n]\n";
   }

@@ -3,11 +3,12 @@ import { describe, test } from "node:test";
 import { Chalk } from "chalk";
 import {
   amountText,
+  type Cell,
   fold,
   rateText,
+  writeTable as write,
   writeDocument,
   writeRecord,
-  writeTable,
 } from "../../../src/cli/terminal/output.ts";
 import { hasColor, type Screen } from "../../../src/cli/terminal/terminal.ts";
 import { parseCurrencyCode } from "../../../src/core/currency.ts";
@@ -30,6 +31,23 @@ function screenOf(
     unicode: true,
     ...options,
   };
+}
+
+interface Title {
+  readonly title: string;
+  readonly align?: "right";
+  readonly wraps?: boolean;
+  readonly optional?: boolean;
+  readonly pipeOnly?: boolean;
+}
+
+/** Writes a table of cells by the titles over them. */
+function writeTable(screen: Screen, titles: readonly Title[], rows: readonly (readonly Cell[])[]): void {
+  const columns = titles.map((title, index) => ({
+    ...title,
+    cell: (row: readonly Cell[]) => row[index] ?? "",
+  }));
+  write(screen, columns, rows);
 }
 
 describe("tables", () => {

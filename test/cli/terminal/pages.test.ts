@@ -5,8 +5,7 @@ import { writePages } from "../../../src/cli/terminal/pages.ts";
 import type { Screen } from "../../../src/cli/terminal/terminal.ts";
 
 const listing = {
-  columns: [{ title: "Number" }],
-  row: (_: Screen, item: number) => [String(item)],
+  columns: [{ title: "Number", cell: (item: number) => String(item) }],
   encode: Number,
 };
 

@@ -1,13 +1,27 @@
 import { isClean, isOther } from "../../../core/checkpoint.ts";
 import { maskPesels } from "../../../core/mask.ts";
-import type { AuditOptions, AuditProgress, AuditReport, Comparison } from "../../../core/service.ts";
+import type {
+  AuditFinding,
+  AuditOptions,
+  AuditProgress,
+  AuditReport,
+  Comparison,
+  LostHead,
+} from "../../../core/service.ts";
 import type { FxCommand } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
 import { ResultFile } from "../../result-file.ts";
 import { withoutSecrets } from "../../target.ts";
-import { type Column, numbers, type Pairs, texts, writeSections, writeText } from "../../terminal/output.ts";
+import {
+  type Column,
+  type Pairs,
+  recordText,
+  tableText,
+  writeSections,
+  writeText,
+} from "../../terminal/output.ts";
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
 import type { Screen } from "../../terminal/terminal.ts";
 
@@ -97,23 +111,7 @@ async function audit(
 /** @param facts lines to print above the counts */
 export function tellReport(stdout: Screen, report: AuditReport, facts: Pairs = []): void {
   const { accounts, entries, findings, findingsTotal, digest, against } = report;
-  const found = findings.map(({ account, entry, id, by, problem, recorded, recomputed }) => [
-    maskPesels(account),
-    entry === undefined ? "" : String(entry),
-    problem,
-    maskText(recorded),
-    maskText(recomputed),
-    id ?? "",
-    by ?? "",
-  ]);
-  const lost = (against?.lost ?? []).map(({ customer, account = "", entries, entriesNow }) => [
-    customer,
-    maskPesels(account),
-    String(entries),
-    String(entriesNow),
-    entriesNow === 0 ? "missing account" : entriesNow < entries ? "missing entries" : "another entry",
-  ]);
-  writeSections(stdout, { columns: findingColumns, rows: found }, { columns: lostColumns, rows: lost }, [
+  const text = recordText(stdout, [
     ...facts,
     ["accounts", String(accounts)],
     ["entries", String(entries)],
@@ -121,21 +119,31 @@ export function tellReport(stdout: Screen, report: AuditReport, facts: Pairs = [
     ...(against === undefined ? [] : comparisonFacts(against)),
     ["digest", digest],
   ]);
+  const lost = tableText(stdout, lostColumns, against?.lost ?? []);
+  writeSections(stdout, tableText(stdout, findingColumns, findings), lost, text);
 }
 
-const findingColumns: readonly Column[] = [
-  { title: "Account" },
-  ...numbers("Entry"),
-  { title: "Problem", wraps: true },
-  ...texts("Recorded", "Recomputed"),
-  { title: "Id", optional: true },
-  { title: "By", optional: true, sparse: true },
+const findingColumns: readonly Column<AuditFinding>[] = [
+  { title: "Account", cell: ({ account }) => maskPesels(account) },
+  { title: "Entry", align: "right", cell: ({ entry = "" }) => String(entry) },
+  { title: "Problem", wraps: true, cell: ({ problem }) => problem },
+  { title: "Recorded", cell: ({ recorded }) => maskText(recorded) },
+  { title: "Recomputed", cell: ({ recomputed }) => maskText(recomputed) },
+  { title: "Id", optional: true, cell: ({ id = "" }) => id },
+  { title: "By", optional: true, sparse: true, cell: ({ by = "" }) => by },
 ];
-const lostColumns = [
-  ...texts("Customer", "Account"),
-  ...numbers("Entries then", "Entries now"),
-  { title: "Problem" },
+const lostColumns: readonly Column<LostHead>[] = [
+  { title: "Customer", cell: ({ customer }) => customer },
+  { title: "Account", cell: ({ account = "" }) => maskPesels(account) },
+  { title: "Entries then", align: "right", cell: ({ entries }) => String(entries) },
+  { title: "Entries now", align: "right", cell: ({ entriesNow }) => String(entriesNow) },
+  { title: "Problem", cell: lossOf },
 ];
+
+function lossOf({ entries, entriesNow }: LostHead): string {
+  if (entriesNow === 0) return "missing account";
+  return entriesNow < entries ? "missing entries" : "another entry";
+}
 
 function comparisonFacts({ accounts, found, lost }: Comparison): Pairs {
   const entries = lost.reduce((sum, head) => sum + Math.max(0, head.entries - head.entriesNow), 0);

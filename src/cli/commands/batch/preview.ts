@@ -4,7 +4,7 @@ import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { optional } from "../../terminal/figures.ts";
-import { amountTable, timeText, writeSections, writeText } from "../../terminal/output.ts";
+import { amountsText, recordText, timeText, writeSections, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import type { Batch } from "./file.ts";
 import { type DoneBefore, findDoneBefore, lineName } from "./report.ts";
@@ -100,15 +100,15 @@ function writeTrial(
   });
   writeSections(
     screen,
-    [
+    recordText(screen, [
       ...optional("preview of", hasMore ? `the first ${lines} lines` : undefined),
       ["would be done", String(counts.done)],
       ...counted("done before", counts.replayed),
       ...optional("first done", firstDone && timeText(screen, firstDone)),
       ...counted("would be refused", counts.refused),
       ["accounts", String(accounts)],
-    ],
-    amountTable(screen, ["", "Out", "In"], rows),
+    ]),
+    amountsText(screen, ["", "Out", "In"], rows),
   );
   if (rows.length > 0) write(screen, "");
 }

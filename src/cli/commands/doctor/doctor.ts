@@ -5,8 +5,9 @@ import type { Context } from "../../context.ts";
 import { findingsExit } from "../../exits.ts";
 import { type SettingName, settingNames, settingOf } from "../../settings.ts";
 import { withoutSecrets } from "../../target.ts";
-import { writeSections, writeText } from "../../terminal/output.ts";
+import { type Column, tableText, writeSections, writeText } from "../../terminal/output.ts";
 import { write } from "../../terminal/terminal.ts";
+import type { Check } from "./checkup.ts";
 
 interface Shown {
   readonly name: SettingName;
@@ -26,24 +27,29 @@ export function defineDoctor(program: FxCommand, context: Context): void {
     .action(({ json = false }: { readonly json?: boolean }) => diagnose(context, json));
 }
 
-const settingColumns = [
-  { title: "", pipeOnly: true },
-  { title: "Setting" },
-  { title: "Value", wraps: true },
-  { title: "From" },
-];
+function settingColumns({ variables }: Config): readonly Column<Shown>[] {
+  return [
+    { title: "", pipeOnly: true, cell: () => "setting" },
+    { title: "Setting", cell: ({ name }) => name },
+    { title: "Value", wraps: true, cell: ({ value }) => String(value ?? "") },
+    { title: "From", cell: ({ name, origin }) => variables[name] ?? origin },
+  ];
+}
 
-const checkColumns = [
-  { title: "", pipeOnly: true },
-  { title: "Check" },
-  { title: "State" },
-  { title: "Found", wraps: true },
+const checkColumns: readonly Column<Check>[] = [
+  { title: "", pipeOnly: true, cell: () => "check" },
+  { title: "Check", cell: ({ check }) => check },
+  {
+    title: "State",
+    cell: ({ ok }, { paint }) =>
+      ok ? { text: "ok", paint: paint.green } : { text: "wrong", paint: paint.red },
+  },
+  { title: "Found", wraps: true, cell: ({ detail }) => detail },
 ];
 
 async function diagnose(context: Context, json: boolean): Promise<void> {
   const { version, terminal } = context;
   const { stdout } = terminal;
-  const { paint } = stdout;
   const config = context.config();
   context.signals.watch();
   const { examine } = await import("./checkup.ts");
@@ -58,18 +64,8 @@ async function diagnose(context: Context, json: boolean): Promise<void> {
     writeText(stdout, `fx ${version}, config file ${configFile.path}${note}`);
     write(stdout, "");
   }
-  const settingRows = settings.map(({ name, value, origin }) => {
-    return ["setting", name, String(value ?? ""), config.variables[name] ?? origin];
-  });
-  const checkRows = checks.map(({ check, ok, detail }) => {
-    const state = ok ? { text: "ok", paint: paint.green } : { text: "wrong", paint: paint.red };
-    return ["check", check, state, detail];
-  });
-  writeSections(
-    stdout,
-    { columns: settingColumns, rows: settingRows },
-    { columns: checkColumns, rows: checkRows },
-  );
+  const checked = tableText(stdout, checkColumns, checks);
+  writeSections(stdout, tableText(stdout, settingColumns(config), settings), checked);
 }
 
 const origins: Readonly<Record<Source, string>> = {

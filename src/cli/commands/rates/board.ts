@@ -1,7 +1,7 @@
 import type { CurrencyCode } from "../../../core/currency.ts";
 import type { LatestTable } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import { middle, rateColumns, rateRows } from "../../terminal/figures.ts";
+import { middle, rateColumns } from "../../terminal/figures.ts";
 import { writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 
@@ -24,7 +24,7 @@ export async function readBoard(service: ExchangeService, screen: Screen): Promi
 }
 
 export function writeBoard(screen: Screen, { inForce, trends }: Board): void {
-  writeTable(screen, rateColumns, rateRows(screen, inForce, trends));
+  writeTable(screen, rateColumns(inForce, trends), [...inForce.table.rates.values()]);
   if (!screen.rich || inForce.previous === undefined) return;
   const { number, effectiveDate } = inForce.previous;
   const trend = trends.size === 0 ? "" : `; trend: the last ${trendTables} tables`;

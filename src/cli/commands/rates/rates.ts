@@ -6,7 +6,7 @@ import { type FxCommand, wholeArgument } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning } from "../../errors.ts";
 import { changeText, tableText } from "../../terminal/figures.ts";
-import { fold, numbers, rateText, writeTable, writeText } from "../../terminal/output.ts";
+import { type Column, fold, rateText, writeTable, writeText } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
 import { readBoard, writeBoard } from "./board.ts";
 
@@ -70,15 +70,9 @@ async function showHistory(
   const [first, last] = [history[0], history.at(-1)];
   if (stdout.rich && stdout.unicode && first !== undefined && last !== undefined && first !== last) {
     writeChart(stdout, currency, history, { from: first.effectiveDate, to: last.effectiveDate });
-    return writeTable(stdout, summaryColumns, sidesOf(stdout, history).map(summaryOf(stdout, history)));
+    return writeTable(stdout, summaryColumns(history), sidesOf(stdout, history));
   }
-  const rows = history.map(({ number, effectiveDate, bid, ask }) => [
-    effectiveDate,
-    rateText(stdout, bid),
-    rateText(stdout, ask),
-    number,
-  ]);
-  writeTable(stdout, historyColumns, rows);
+  writeTable(stdout, historyColumns, history);
 }
 
 function warnIfNotTraded({ terminal }: Context, { notTraded }: LatestTable, json: boolean): void {
@@ -86,17 +80,12 @@ function warnIfNotTraded({ terminal }: Context, { notTraded }: LatestTable, json
   tellWarning(terminal.stderr, `No order is settled at this table. ${notTraded}`, json);
 }
 
-const historyColumns = [{ title: "Effective" }, ...numbers("Bid", "Ask"), { title: "Table", optional: true }];
-
-const summaryColumns = [
-  { title: "" },
-  { title: "Latest", align: "right" },
-  { title: "Change", align: "right", optional: true },
-  { title: "Lowest", align: "right" },
-  { title: "on", optional: true },
-  { title: "Highest", align: "right" },
-  { title: "on", optional: true },
-] as const;
+const historyColumns: readonly Column<RateOfTable>[] = [
+  { title: "Effective", cell: ({ effectiveDate }) => effectiveDate },
+  { title: "Bid", align: "right", cell: ({ bid }, screen) => rateText(screen, bid) },
+  { title: "Ask", align: "right", cell: ({ ask }, screen) => rateText(screen, ask) },
+  { title: "Table", optional: true, cell: ({ number }) => number },
+];
 
 /** One line of the chart: its rates, and their values for drawing, which are not exact. */
 interface Side {
@@ -150,15 +139,19 @@ function writeChart(
   write(stdout, `${paint.dim(`${left} ${from}${to.padStart(span - from.length)}`)}\n`);
 }
 
-function summaryOf(screen: Screen, history: readonly RateOfTable[]) {
-  return ({ side, paint, texts, values }: Side) => {
-    const at = (index: number) => [texts[index] ?? "", history[index]?.effectiveDate ?? ""];
-    return [
-      { text: side, paint },
-      texts.at(-1) ?? "",
-      changeText(screen, values[0] ?? 0, values.at(-1) ?? 0),
-      ...at(values.indexOf(Math.min(...values))),
-      ...at(values.indexOf(Math.max(...values))),
-    ];
-  };
+function summaryColumns(history: readonly RateOfTable[]): readonly Column<Side>[] {
+  const lowest = ({ values }: Side) => values.indexOf(Math.min(...values));
+  const highest = ({ values }: Side) => values.indexOf(Math.max(...values));
+  const rate = (side: Side, index: number) => side.texts.at(index) ?? "";
+  const day = (index: number) => history[index]?.effectiveDate ?? "";
+  const change = ({ values }: Side, screen: Screen) => changeText(screen, values[0] ?? 0, values.at(-1) ?? 0);
+  return [
+    { title: "", cell: ({ side, paint }) => ({ text: side, paint }) },
+    { title: "Latest", align: "right", cell: (side) => rate(side, -1) },
+    { title: "Change", align: "right", optional: true, cell: change },
+    { title: "Lowest", align: "right", cell: (side) => rate(side, lowest(side)) },
+    { title: "on", optional: true, cell: (side) => day(lowest(side)) },
+    { title: "Highest", align: "right", cell: (side) => rate(side, highest(side)) },
+    { title: "on", optional: true, cell: (side) => day(highest(side)) },
+  ];
 }
