@@ -23,7 +23,8 @@ import { tableOf } from "../support/rates.ts";
 /** Changes that an audit does not find, with the reason. */
 const reasons: Readonly<Record<string, string>> = {
   "another refusal.position": "It says which refusals are deleted first, and no answer rests on it.",
-  "another journal.position": "Nothing rests on it but the order of an account's entries, which it has kept.",
+  "another journal.position":
+    "Only who follows the entries sees it: those of an account have kept their order.",
   "a refusal less": "Refusals are deleted after 30 days.",
   "a rate_table less": "One that was never in force is kept for the history of rates alone.",
 };
