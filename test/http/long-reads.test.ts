@@ -4,13 +4,15 @@ import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
-import type { BulkLine } from "../../src/core/service.ts";
+import type { BulkLine, Till, TillRequest } from "../../src/core/service.ts";
 import { sendSlow } from "../../src/http/answers.ts";
 import { LongReads } from "../../src/http/long-reads.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
+import type { Caller } from "../../src/wire/role.ts";
 import { adapters } from "../support/adapters.ts";
 import { exported } from "../support/bookkeeping.ts";
-import { adult, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
+import { adult, now, opening, table, terms, today, tradedRates } from "../support/fixture.ts";
+import { openGate } from "../support/gate.ts";
 import { isProblem, send } from "../support/http.ts";
 import { openConnection } from "../support/raw-connection.ts";
 import { startServer } from "../support/server.ts";
@@ -113,6 +115,36 @@ describe("long reads", () => {
     const failed = reads.run("one", staying, () => Promise.reject(new Error("the disk is gone")));
     await assert.rejects(failed, { message: "the disk is gone" });
     assert.equal(await reads.run("two", staying, async () => 2), 2);
+  });
+
+  test("Two tokens that ask for the same URL have each their own answer, and one that asks twice shares a read", async (t) => {
+    const { passed, release } = openGate();
+    const read: unknown[] = [];
+    const till = async ({ by }: TillRequest): Promise<Till> => {
+      read.push(by);
+      await passed;
+      return { date: today, by, currencies: [], entries: 0, first: undefined, last: undefined, digest: "" };
+    };
+    const callerOf = (authorization: string): Caller => {
+      return { name: authorization.replace("Bearer ", ""), role: "teller", expires: undefined };
+    };
+    const server = await startServer({ till }, "", { tokens: { callerOf } });
+    t.after(() => server.close());
+    let arrived = 0;
+    server.app.server.on("request", () => (arrived += 1));
+    const tillOf = async (name: string) => {
+      const headers = { authorization: `Bearer ${name}` };
+      const answer = await fetch(`${server.url}/api/till`, { headers });
+      return ((await answer.json()) as Till).by;
+    };
+    const first = tillOf("anna");
+    await until(() => read.length > 0);
+    const waiting = ["anna", "ewa", "anna"].map(tillOf);
+    await until(() => arrived === 4);
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    release();
+    assert.deepEqual(await Promise.all([first, ...waiting]), ["anna", "anna", "ewa", "anna"]);
+    assert.deepEqual(read.sort(), ["anna", "anna", "ewa"]);
   });
 
   test("Reads that wait take no place of a bulk", async (t) => {
