@@ -80,8 +80,10 @@ export class Connection {
       ssl: tls,
       stream: () => this.#socket,
       pipeline: true,
-      // A load balancer may drop an idle connection without a word.
+      // The network may cut off a connection without a word, and a load balancer an idle one: it is lost after this
+      // silence and ten probes of Node's, one a second. By itself, the system would wait for two hours.
       keepAlive: true,
+      keepAliveInitialDelayMillis: limits.cutOffMs / 2,
       types,
     });
     this.#client.on("notice", ({ routine }) => {

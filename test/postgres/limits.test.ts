@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
+import { createServer, Socket } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { limits } from "../../src/ledger/limits.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
@@ -36,6 +36,12 @@ test("PostgreSQL probes the connection of a transaction, so that a process cut o
   const [idle = 0, interval = 0, count = 0] = names.map((name) => Number(rows[0]?.[name]));
   assert.ok(idle > 0 && interval > 0 && count > 0);
   assert.equal(1000 * (idle + interval * count), limits.cutOffMs);
+});
+
+test("fx probes a connection after 5 s of silence, so that a long read of a database that was cut off does not last ten minutes", async (t) => {
+  const { mock } = t.mock.method(Socket.prototype, "setKeepAlive");
+  await connect(t, (await emptyDatabase(t)).url);
+  assert.deepEqual(mock.calls.at(-1)?.arguments, [true, 5000]);
 });
 
 describe("A slow database", () => {
