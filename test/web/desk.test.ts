@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
 import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
@@ -89,8 +90,6 @@ function serverOf(scheduler: fc.Scheduler, fateOf: () => Fate) {
 }
 
 const few = (deed: string, count: number) => Array.from({ length: count }, () => deed);
-/** Waits until pending promises have resolved. */
-const told = () => new Promise((resolve) => setImmediate(resolve));
 const customers = ["1", "2"] as const;
 const buy1: ExchangeWish = { from: "PLN", to: "USD", side: "toBuy", amount: 1 };
 const pln5 = { symbol: "PLN", amount: 5 };
@@ -111,6 +110,25 @@ const deed = fc.record({
   ),
   kind: fc.constantFrom(...(Object.keys(questions) as Kind[])),
 });
+
+/** A server that answers at once, whose requests have these fates, and later ones are answered. */
+function promptServer(...fated: Fate[]) {
+  const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
+  return serverOf(scheduler, () => fated.shift() ?? "answered");
+}
+
+/** A desk at which a deposit was asked for, and the yes was given; the fate of its request is `fate`. */
+async function depositing(fate: Fate) {
+  const server = promptServer("answered", fate);
+  const kept = storage();
+  const desk = new Desk(server, new Reads(server), kept);
+  await desk.ask(cash("deposit", "1", pln5));
+  const { at } = desk.customer("1");
+  assert.ok(at?.stage === "asked");
+  const { order } = at;
+  await desk.confirm("1", order.key);
+  return { server, kept, desk, order };
+}
 
 describe("what is under way at the counter", () => {
   test("No order is lost, doubled or carried out unseen, however late, lost or refused its answers are", async () => {
@@ -152,19 +170,19 @@ describe("what is under way at the counter", () => {
             if (outBefore === undefined && (does === "asks" || does === "types" || does === "cancels")) {
               wanted.set(pesel, does === "asks" ? kind : undefined);
             }
-            await told();
+            await nextTurn();
             const now = desk.customer(pesel);
             if (outBefore !== undefined && does !== "waits" && !givenUp.has(outBefore.key)) {
               assert.equal(orderOut(now)?.key, outBefore.key, "an order that is out was given up");
             }
-            if (now.at?.stage === "asked" && now.told === undefined) {
+            if (now.at?.stage === "asked" && now.message === undefined) {
               assert.equal(now.at.order.kind, wanted.get(pesel), "the question is not the last asked");
             }
           }
           const restored = new Desk(server, new Reads(server), kept);
           assert.deepEqual(restored.out.map(({ key }) => key).sort(), desk.out.map(({ key }) => key).sort());
           await scheduler.waitAll();
-          await told();
+          await nextTurn();
           sent += server.sent.length;
           done += server.done.size;
           const out = new Set(desk.out.map(({ key }) => key));
@@ -200,7 +218,7 @@ describe("what is under way at the counter", () => {
     });
     const letGo = async (nth: number) => {
       held.splice(nth, 1)[0]?.();
-      await told();
+      await nextTurn();
     };
     reads.use("api/user/1");
     await letGo(0);
@@ -216,38 +234,22 @@ describe("what is under way at the counter", () => {
   });
 
   test("An order that is not in the statement so far keeps its key, and is settled by the same key only", async () => {
-    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
-    const fated: Fate[] = ["answered", "lost on its way", "answered", "answered"];
-    const server = serverOf(scheduler, () => fated.shift() ?? "answered");
-    const desk = new Desk(server, new Reads(server), storage());
-    const request = cash("deposit", "1", pln5);
-    await desk.ask(request);
-    const { at } = desk.customer("1");
-    assert.ok(at?.stage === "asked");
-    const { key } = at.order;
-    await desk.confirm("1", key);
+    const { server, desk, order } = await depositing("lost on its way");
+    const { key } = order;
     await desk.look("1");
-    assert.deepEqual(desk.customer("1").told, { kind: "deposit", what: { text: "notSoFar" } });
-    await desk.ask(request);
+    assert.deepEqual(desk.customer("1").message, { kind: "deposit", what: { text: "notSoFar" } });
+    await desk.ask(cash("deposit", "1", pln5));
     assert.equal(orderOut(desk.customer("1"))?.key, key);
     await desk.confirm("1", key);
     assert.deepEqual([desk.out, [...server.done.keys()]], [[], [key]]);
   });
 
   test("An order without an answer survives a reload under its key, and is sent again as it was", async () => {
-    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
-    const fated: Fate[] = ["answered", "done, and its answer lost", "answered"];
-    const server = serverOf(scheduler, () => fated.shift() ?? "answered");
-    const kept = storage();
-    const desk = new Desk(server, new Reads(server), kept);
-    await desk.ask(cash("deposit", "1", pln5));
-    const { at } = desk.customer("1");
-    assert.ok(at?.stage === "asked");
-    await desk.confirm("1", at.order.key);
+    const { server, kept, desk, order } = await depositing("done, and its answer lost");
     assert.equal(desk.customer("1").at?.stage, "unknown");
     const reloaded = new Desk(server, new Reads(server), kept);
-    assert.deepEqual(reloaded.out, [at.order]);
-    await reloaded.confirm("1", at.order.key);
+    assert.deepEqual(reloaded.out, [order]);
+    await reloaded.confirm("1", order.key);
     assert.equal(reloaded.out.length, 0);
     assert.equal(kept.getItem("fx-orders"), null);
     assert.equal(server.sent.length, 2);
@@ -257,20 +259,12 @@ describe("what is under way at the counter", () => {
 
   for (const fate of ["done, and its answer lost", "lost on its way"] as const) {
     test(`An order that was ${fate} is not taken for refused because its key was used with another token`, async () => {
-      const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
-      const fated: Fate[] = ["answered", fate];
-      const server = serverOf(scheduler, () => fated.shift() ?? "answered");
-      const kept = storage();
-      const desk = new Desk(server, new Reads(server), kept);
-      await desk.ask(cash("deposit", "1", pln5));
-      const { at } = desk.customer("1");
-      assert.ok(at?.stage === "asked");
-      const { key } = at.order;
-      await desk.confirm("1", key);
+      const { server, kept, order } = await depositing(fate);
+      const { key } = order;
       const change = () => Promise.reject(refusal("idempotency-key-reused"));
       const ofAnotherTeller = new Desk({ get: server.get, change }, new Reads(server), kept);
       await ofAnotherTeller.confirm("1", key);
-      const { receiptId, told: message } = ofAnotherTeller.customer("1");
+      const { receiptId, message } = ofAnotherTeller.customer("1");
       const isDone = server.done.has(key);
       assert.deepEqual(
         [receiptId, message?.what, ofAnotherTeller.out.length],
@@ -284,13 +278,12 @@ describe("what is under way at the counter", () => {
     const desk = new Desk({ get, change: () => assert.fail() }, new Reads({ get }), storage());
     desk.edit(ticketForm("1"), { typed: "7" });
     await desk.askExchange("1", buy1);
-    const { at, told: message } = desk.customer("1");
+    const { at, message } = desk.customer("1");
     assert.deepEqual([at, message, desk.draft(ticketForm("1")).typed], [undefined, undefined, "7"]);
   });
 
   test("A typed new name is kept for its customer; a reversal is sent with the reason typed for it, and not without one", async () => {
-    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
-    const server = serverOf(scheduler, () => "answered");
+    const server = promptServer();
     const desk = new Desk(server, new Reads(server), storage());
     desk.edit(renamingForm("1"), { name: "Jan", surname: "Nowy" });
     assert.deepEqual(desk.draft(renamingForm("1")), { name: "Jan", surname: "Nowy" });
@@ -303,7 +296,7 @@ describe("what is under way at the counter", () => {
       const { length } = server.sent;
       await desk.confirm("1", key);
       assert.equal(server.sent.length, length, "it was sent without a reason");
-      assert.deepEqual(desk.customer("1").told?.what, { text: "reasonMissing" });
+      assert.deepEqual(desk.customer("1").message?.what, { text: "reasonMissing" });
       desk.tell("1", { is: "gives reason", key, reason });
       desk.tell("1", { is: "gives reason", key: "of another order", reason: "another" });
       await desk.confirm("1", key);
@@ -313,9 +306,7 @@ describe("what is under way at the counter", () => {
   });
 
   test("The form for a new account begins empty once its account was opened after the form had been closed", async () => {
-    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
-    const fated: Fate[] = ["lost on its way"];
-    const server = serverOf(scheduler, () => fated.shift() ?? "answered");
+    const server = promptServer("lost on its way");
     const desk = new Desk(server, new Reads(server), storage());
     const holder = { name: "Adam", surname: "Drugi" };
     const form = () => desk.draft(openingForm);
@@ -333,9 +324,7 @@ describe("what is under way at the counter", () => {
   });
 
   test("Two tabs that know the same order without an answer carry it out once", async () => {
-    const scheduler = { schedule: <T>(work: Promise<T>) => work } as fc.Scheduler;
-    const fated: Fate[] = ["answered", "lost on its way"];
-    const server = serverOf(scheduler, () => fated.shift() ?? "answered");
+    const server = promptServer("answered", "lost on its way");
     const kept = new Map<string, string>();
     const desk = new Desk(server, new Reads(server), storage(kept));
     await desk.ask(cash("withdrawal", "1", pln5));

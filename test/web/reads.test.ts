@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout } from "node:timers/promises";
 import fc from "fast-check";
 import { FxError } from "../../src/core/errors.ts";
 import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
 import { Reads } from "../../src/web/reads.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
 import { until } from "../support/until.ts";
-
-/** Waits until pending promises have resolved. */
-const told = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("what the page reads", () => {
   test("An answer is shown under the URL that was asked for, and is the newest, however late answers come", async () => {
@@ -56,7 +53,7 @@ describe("what the page reads", () => {
             );
           }
           if (does === "answer" && scheduler.count() > 0) await scheduler.waitOne();
-          await told();
+          await nextTurn();
           for (const [name] of server) {
             const { value } = reads.get<{ url: string; version: number }>(name);
             if (value !== undefined) {
@@ -68,7 +65,7 @@ describe("what the page reads", () => {
           }
         }
         await scheduler.waitAll();
-        await told();
+        await nextTurn();
         for (const name of used.keys()) {
           const { value, isLoading } = reads.get(name);
           assert.deepEqual(value, { url: name, version: server.get(name) });
@@ -105,9 +102,9 @@ describe("what the page reads", () => {
     const reads = new Reads({ get });
     const again = ["api/rates", "api/user/1", "api/user/1/history?limit=100", "api/receipts/1", "api/quote"];
     for (const url of [...again, "api/till"]) reads.use(url);
-    await told();
+    await nextTurn();
     reads.refresh();
-    await told();
+    await nextTurn();
     assert.deepEqual([...loads], [...again.map((url) => [url, 2]), ["api/till", 1]]);
   });
 
@@ -140,16 +137,16 @@ describe("what the page reads", () => {
     };
     const reads = new Reads({ get });
     reads.use("a");
-    await told();
+    await nextTurn();
     const first = reads.get("a");
     assert.equal(first.value, 7);
     reads.stale("a");
-    await told();
+    await nextTurn();
     const second = reads.get("a");
     assert.deepEqual([second.value, second.time], [7, first.time]);
     assert.ok(second.failure instanceof NoAnswer);
     reads.stale("a");
-    await told();
+    await nextTurn();
     assert.equal(reads.get("a").value, undefined);
   });
 });
