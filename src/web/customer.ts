@@ -11,7 +11,7 @@ export interface Order extends Request {
 }
 
 /** A message about an order: the name of a text, or a failure. */
-export type Told =
+export type Message =
   | { readonly text: "rateMoved" | "notSoFar" | "givenUp" | "notSent" | "reasonMissing" }
   | { readonly failure: unknown };
 
@@ -31,8 +31,8 @@ export type OrderState =
 export interface Customer {
   readonly at: OrderState | undefined;
   /** The newest message, with the kind of its order, and the price that was refused. */
-  readonly told:
-    | { readonly kind: EntryKind; readonly what: Told; readonly quote?: QuoteJson | undefined }
+  readonly message:
+    | { readonly kind: EntryKind; readonly what: Message; readonly quote?: QuoteJson | undefined }
     | undefined;
   /** The receipt in sight. */
   readonly receiptId: string | undefined;
@@ -42,7 +42,7 @@ export interface Customer {
 
 export type CustomerEvent =
   | { readonly is: "asks"; readonly key: string; readonly kind: EntryKind }
-  | { readonly is: "priced"; readonly order: Order; readonly what?: Told | undefined }
+  | { readonly is: "priced"; readonly order: Order; readonly what?: Message | undefined }
   | { readonly is: "not priced"; readonly key: string; readonly failure: unknown }
   | { readonly is: "cancels" }
   | { readonly is: "gives reason"; readonly key: string; readonly reason: string }
@@ -50,13 +50,13 @@ export type CustomerEvent =
   | { readonly is: "done"; readonly key: string; readonly receiptId: string }
   | { readonly is: "failed"; readonly key: string; readonly failure: unknown }
   | { readonly is: "looks"; readonly key: string }
-  | { readonly is: "not found"; readonly key: string; readonly what: Told }
+  | { readonly is: "not found"; readonly key: string; readonly what: Message }
   | { readonly is: "gives up"; readonly key: string }
   | { readonly is: "shows receipt"; readonly receiptId: string | undefined };
 
 export const newCustomer: Customer = {
   at: undefined,
-  told: undefined,
+  message: undefined,
   receiptId: undefined,
   doneKey: undefined,
 };
@@ -85,9 +85,9 @@ export function step(state: Customer, event: CustomerEvent): Customer {
       return { ...state, receiptId: event.receiptId };
     case "asks":
       if (orderOut(state) !== undefined) return state;
-      return { ...state, at: { stage: "asking", key: event.key, kind: event.kind }, told: undefined };
+      return { ...state, at: { stage: "asking", key: event.key, kind: event.kind }, message: undefined };
     case "cancels":
-      return orderOut(state) === undefined ? { ...state, at: undefined, told: undefined } : state;
+      return orderOut(state) === undefined ? { ...state, at: undefined, message: undefined } : state;
     case "priced":
     case "not priced":
       return priced(state, event);
@@ -104,11 +104,11 @@ function priced(state: Customer, event: Extract<CustomerEvent, { is: "priced" | 
   if (event.is === "not priced") {
     const { failure } = event;
     // Whoever has signed in again is not told of the earlier token.
-    const told = isRefusal(failure, "unauthorized") ? undefined : { kind, what: { failure } };
-    return { ...state, at: undefined, told };
+    const message = isRefusal(failure, "unauthorized") ? undefined : { kind, what: { failure } };
+    return { ...state, at: undefined, message };
   }
-  const told = event.what && { kind, what: event.what };
-  return { ...state, at: { stage: "asked", order: event.order }, told };
+  const message = event.what && { kind, what: event.what };
+  return { ...state, at: { stage: "asked", order: event.order }, message };
 }
 
 type SentEvent = Exclude<Extract<CustomerEvent, { readonly key: string }>, { is: "asks" | "not priced" }>;
@@ -117,40 +117,40 @@ function sent(state: Customer, event: SentEvent): Customer {
   const { at } = state;
   if (at === undefined || at.stage === "asking" || at.order.key !== event.key) return state;
   const { order, stage } = at;
-  const tell = (what: Told) => ({ kind: order.kind, what });
+  const tell = (what: Message) => ({ kind: order.kind, what });
   switch (event.is) {
     case "gives reason":
       // A repeated request is the same as the first.
       return stage === "asked"
-        ? { ...state, at: { stage, order: { ...order, body: { reason: event.reason } } }, told: undefined }
+        ? { ...state, at: { stage, order: { ...order, body: { reason: event.reason } } }, message: undefined }
         : state;
     case "confirms":
       // The server would refuse it, and the question about the entry would close.
       if ("reason" in order.body && reasonOf(order).trim() === "") {
-        return { ...state, told: tell({ text: "reasonMissing" }) };
+        return { ...state, message: tell({ text: "reasonMissing" }) };
       }
       return stage === "asked" || stage === "unknown"
-        ? { ...state, at: { stage: "sending", order, isRepeat: stage === "unknown" }, told: undefined }
+        ? { ...state, at: { stage: "sending", order, isRepeat: stage === "unknown" }, message: undefined }
         : state;
     case "done":
       if (stage === "asked") return state;
       // Whoever opens an account goes on with it.
       return {
         at: undefined,
-        told: undefined,
+        message: undefined,
         receiptId: order.kind === "opening" ? undefined : event.receiptId,
         doneKey: order.key,
       };
     case "failed":
       return at.stage === "sending" ? failed(state, at, event.failure) : state;
     case "looks":
-      return stage === "unknown" ? { ...state, at: { stage: "looking", order }, told: undefined } : state;
+      return stage === "unknown" ? { ...state, at: { stage: "looking", order }, message: undefined } : state;
     case "not found":
       return stage === "looking"
-        ? { ...state, at: { stage: "unknown", order }, told: tell(event.what) }
+        ? { ...state, at: { stage: "unknown", order }, message: tell(event.what) }
         : state;
     case "gives up":
-      return stage === "unknown" ? { ...state, at: undefined, told: tell({ text: "givenUp" }) } : state;
+      return stage === "unknown" ? { ...state, at: undefined, message: tell({ text: "givenUp" }) } : state;
   }
 }
 
@@ -164,11 +164,11 @@ function failed(
   { order, isRepeat }: Extract<OrderState, { stage: "sending" }>,
   failure: unknown,
 ): Customer {
-  const tell = (what: Told) => ({ kind: order.kind, what });
+  const tell = (what: Message) => ({ kind: order.kind, what });
   if (isOutcomeUnknown(failure, isRepeat)) return { ...state, at: { stage: "unknown", order } };
   // Whoever has to sign in again finds the question as it was.
   if (isRefusal(failure, "unauthorized")) {
-    return { ...state, at: { stage: "asked", order }, told: tell({ text: "notSent" }) };
+    return { ...state, at: { stage: "asked", order }, message: tell({ text: "notSent" }) };
   }
-  return { ...state, at: undefined, told: { ...tell({ failure }), quote: order.quote } };
+  return { ...state, at: undefined, message: { ...tell({ failure }), quote: order.quote } };
 }

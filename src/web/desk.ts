@@ -5,11 +5,11 @@ import { isRefusal, newKey, type Server, urlOf } from "./answers.ts";
 import {
   type Customer,
   type CustomerEvent,
+  type Message,
   newCustomer,
   type Order,
   orderOut,
   step,
-  type Told,
 } from "./customer.ts";
 import { cashForm, type Form, openingForm, renamingForm, ticketForm } from "./drafts.ts";
 import { digitsOf } from "./format.ts";
@@ -93,7 +93,7 @@ export class Desk extends Watched {
   /** Whether an order was confirmed and not sent, because the server asks for the token again. */
   get isNotSent(): boolean {
     return [...this.#customers.values()].some(
-      ({ told }) => told !== undefined && "text" in told.what && told.what.text === "notSent",
+      ({ message }) => message !== undefined && "text" in message.what && message.what.text === "notSent",
     );
   }
 
@@ -115,7 +115,7 @@ export class Desk extends Watched {
   }
 
   /** Reads the account and the price, and then shows the exchange, to be confirmed. */
-  async askExchange(pesel: string, wish: ExchangeWish, what?: Told): Promise<void> {
+  async askExchange(pesel: string, wish: ExchangeWish, what?: Message): Promise<void> {
     const price = async () => exchange(pesel, await this.#api.get<QuoteJson>(quoteUrl(wish)));
     await this.#ask({ kind: "exchange", pesel }, price, what);
   }
@@ -169,7 +169,7 @@ export class Desk extends Watched {
   async #ask(
     { pesel, kind }: Pick<Request, "pesel" | "kind">,
     price: () => Promise<Request>,
-    what?: Told,
+    what?: Message,
   ): Promise<void> {
     const key = newKey();
     this.tell(pesel, { is: "asks", key, kind });

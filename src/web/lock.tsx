@@ -53,7 +53,7 @@ export function Lock({ session, texts, isNotSent, isUnsettled }: LockProps) {
   const [token, setToken] = useState("");
   const [pin, setPin] = useState("");
   const isShort = pin !== "" && pin.length < leastPin;
-  const told = [
+  const messages = [
     isUnsettled && texts.unsettled,
     isNotSent && stage === "token" && texts.notSentSignIn,
     isRefused && texts.tokenWrong,
@@ -75,7 +75,7 @@ export function Lock({ session, texts, isNotSent, isUnsettled }: LockProps) {
       <form class="card" onSubmit={() => void enter()}>
         <h1>{stage === "token" ? texts.tokenAsked : texts.locked}</h1>
         <p>{{ button: texts.lockedHint, pin: texts.pinHint, token: texts.tokenHint, open: "" }[stage]}</p>
-        {told.map((text) => (
+        {messages.map((text) => (
           <p key={text} role="alert">
             {text}
           </p>

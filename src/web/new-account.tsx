@@ -49,7 +49,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
         <fieldset class="fields" disabled={isOut}>
           <OpeningFields isTold={fault !== undefined} />
           {fault !== undefined && <p role="alert">{fault}</p>}
-          {wrong === undefined && customer.told === undefined && (
+          {wrong === undefined && customer.message === undefined && (
             <p class="figures" role="status">
               {fill(
                 texts.wouldOpen,

@@ -7,12 +7,12 @@ import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
 import {
   isUnknown,
+  type Message,
   type Order,
   type OrderState,
   orderOf,
   orderOut,
   reasonOf,
-  type Told,
 } from "./customer.ts";
 import { Button, type Fact, Facts } from "./elements.tsx";
 import { Field } from "./field.tsx";
@@ -83,10 +83,10 @@ function balanceChanges(account: ListedAccountJson, order: Order): readonly Bala
 }
 
 /** The words of a message. */
-function useToldText(): (told: Told) => string {
+function useMessageText(): (message: Message) => string {
   const { texts } = useApp();
   const failureText = useFailureText();
-  return (told) => ("text" in told ? texts[told.text] : failureText(told.failure));
+  return (message) => ("text" in message ? texts[message.text] : failureText(message.failure));
 }
 
 interface AskedProps {
@@ -98,23 +98,27 @@ interface AskedProps {
 
 /** The question about an order of these kinds until it is settled, and the message about it. */
 export function Asked({ pesel, kinds, label }: AskedProps) {
-  const { at, told } = useCustomer(pesel);
-  const toldText = useToldText();
+  const { at, message } = useCustomer(pesel);
+  const messageText = useMessageText();
   if (at !== undefined && at.stage !== "asking" && kinds.includes(at.order.kind)) {
-    return <Question key={at.order.key} {...{ pesel, label, at }} told={told && toldText(told.what)} />;
+    return (
+      <Question key={at.order.key} {...{ pesel, label, at }} message={message && messageText(message.what)} />
+    );
   }
-  return told !== undefined && kinds.includes(told.kind) ? <p role="alert">{toldText(told.what)}</p> : null;
+  return message !== undefined && kinds.includes(message.kind) ? (
+    <p role="alert">{messageText(message.what)}</p>
+  ) : null;
 }
 
 interface QuestionProps {
   readonly pesel: string;
   readonly label: string;
   readonly at: Exclude<OrderState, { stage: "asking" }>;
-  readonly told: string | undefined;
+  readonly message: string | undefined;
 }
 
 /** An order's facts, what is known of it, and what can be done about it. */
-function Question({ pesel, label, at, told }: QuestionProps) {
+function Question({ pesel, label, at, message }: QuestionProps) {
   const { desk, texts } = useApp();
   const { order, stage } = at;
   /** Whether the teller is asked whether to give the order up, although it may still be done. */
@@ -136,7 +140,7 @@ function Question({ pesel, label, at, told }: QuestionProps) {
     >
       <OrderFacts order={order} />
       {hasReason && <Reason order={order} isFixed={stage !== "asked"} />}
-      {(notice || told) && <p role="alert">{[notice, !isLeaving && told].filter(Boolean).join(" ")}</p>}
+      {(notice || message) && <p role="alert">{[notice, !isLeaving && message].filter(Boolean).join(" ")}</p>}
       <p class="actions">
         {isLeaving ? (
           <>

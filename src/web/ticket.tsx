@@ -131,10 +131,10 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
   const { texts, format } = useApp();
   const failureText = useFailureText();
   const customer = useCustomer(account.pesel);
-  const { told } = customer;
+  const { message } = customer;
   const order = orderOf(customer, ["exchange"]);
   // A refusal stands beside the price that was refused, and beside no later one.
-  const refused = told?.kind === "exchange" && "failure" in told.what ? told : undefined;
+  const refused = message?.kind === "exchange" && "failure" in message.what ? message : undefined;
   const isTyped = order === undefined && refused === undefined;
   const { value, failure } = useQuote(wish && isTyped ? quoteUrl(wish) : undefined);
   const quote = order?.quote ?? refused?.quote ?? value;
