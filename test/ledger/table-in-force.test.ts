@@ -152,16 +152,5 @@ for (const adapter of adapters) {
       await assert.rejects(service.exchange({ ...buy(), table: second.number }), { code: "rate-changed" });
       for (const table of [corrected.id, corrected.number]) await service.exchange({ ...buy(), table });
     });
-
-    test("A repeated key answers with the first receipt, whatever table is in force", async (t) => {
-      const [here, there] = await stores(t);
-      const service = await processOn(t, here, first);
-      await service.createAccount(opening());
-      const order = { ...buy(), key: "order-1", table: first.id };
-      const { receiptId } = await service.exchange(order);
-      await putInForce(there, elsewhere);
-      const again = await service.exchange(order);
-      assert.deepEqual([again.receiptId, again.replayed], [receiptId, true]);
-    });
   });
 }

@@ -47,26 +47,9 @@ describe("fx entries", () => {
     }
   });
 
-  test("fx entries has the house's entries, too, by where its money is", async () => {
-    const house = { FX_URL: `sqlite:${join(folder, "house.db")}` };
-    await runHere(["account", "create", adult(1), ...holder], { env: house });
-    const booking = ["--account", "bank", "--amount", "50", "--currency", "EUR", "--yes"];
-    await runHere(["house", "deposit", ...booking], { env: house });
-    const { stdout } = await runHere(["entries"], { env: house });
-    assert.match(stdout, /^\d{6}\*{5}\t1\t.*\nhouse bank\t1\t\S+\tdeposit\t\t50\.00 EUR\t/);
-  });
-
-  test("Where there are no entries, or no later ones, fx entries says so on stderr", async () => {
-    const last = ids((await runHere(["entries", "--json"], { env })).stdout).at(-1) ?? "";
-    const { stdout, stderr, exit } = await runHere(["entries", "--after", last], { env });
-    assert.deepEqual([stdout, stderr, exit], ["", "There are no later entries.\n", 0]);
+  test("Where there are no entries, fx entries says so on stderr", async () => {
     const none = await runHere(["entries"], { env: { FX_URL: "memory:" } });
     assert.deepEqual([none.stderr, none.exit], ["There are no entries.\n", 0]);
-  });
-
-  test("fx entries --after what is no receipt exits with 4", async () => {
-    const { exit } = await runHere(["entries", "--after", "01a1fc0e-8c6f-70af-a44a-e5ac3576edce"], { env });
-    assert.equal(exit, 4);
   });
 
   test("fx entries --follow in its own process sees what another process writes, and Ctrl-C ends it with 130", async () => {

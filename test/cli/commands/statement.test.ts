@@ -118,23 +118,6 @@ test("times are Warsaw's at a terminal, and marked, and UTC in a pipe", async (t
   assert.match((await fx(`receipt ${entries[0].id}`)).stdout, /\ntime\t2026-06-09T21:30:05\.678Z\n/);
 });
 
-test("account history of days without entries says so", async (t) => {
-  const fx = await ledger(t);
-  const { stdout, stderr, exit } = await fx(`account history ${pesel} --from 2026-06-10`);
-  assert.deepEqual([stdout, stderr, exit], ["", "There are no entries in that time.\n", 0]);
-});
-
-for (const [period, message] of [
-  ["--from 2026-06-09 --to 2026-06-08", "--to must not be before --from."],
-  ["--from 2026-02-30", '"2026-02-30" is not a date. Write one like 2026-01-31.'],
-] as const) {
-  test(`account history ${period} is exit 2`, async (t) => {
-    const fx = await ledger(t);
-    const { stderr, exit } = await fx(`account history ${pesel} ${period}`);
-    assert.deepEqual([stderr.split("\n")[0], exit], [`fx: ${message}`, 2]);
-  });
-}
-
 for (const at of ["--at 2026-06-08T14:00:00+02:00", "--at 2026-06-08"])
   test(`${at} shows an account, the accounts and the position as they were`, async (t) => {
     const fx = await ledger(t);
@@ -146,27 +129,3 @@ for (const at of ["--at 2026-06-08T14:00:00+02:00", "--at 2026-06-08"])
     );
     assert.match((await fx(`account show ${pesel}`)).stdout, /\nPLN\t630\.00\nUSD\t100\.00\n$/);
   });
-
-test("--at before the account was opened is exit 4, and before any account an empty list", async (t) => {
-  const fx = await ledger(t);
-  const { stderr, exit } = await fx(`account show ${pesel} --at 2026-06-08T11:59:59Z`);
-  assert.deepEqual([stderr.split("\n")[0], exit], ["fx: There was no account for this PESEL then.", 4]);
-  assert.equal((await fx("account list --at 2026-06-08T11:59:59Z --json")).stdout, "[]\n");
-});
-
-test("--at a day that has not ended is exit 2, and says so", async (t) => {
-  const fx = await ledger(t);
-  const { stderr, exit } = await fx(`account show ${pesel} --at 2999-01-31`);
-  const message = "2999-01-31 has not ended yet in Warsaw. Give an earlier date, or a time.";
-  assert.deepEqual([stderr.split("\n")[0], exit], [`fx: ${message}`, 2]);
-});
-
-test("--at a moment ago is exit 3, and without an offset exit 2", async (t) => {
-  const fx = await ledger(t);
-  const told = await fx(`account show ${pesel} --at ${new Date().toISOString()} --json`);
-  assert.deepEqual([JSON.parse(told.stderr).code, told.exit], ["invalid-request", 3]);
-  const { stderr, exit } = await fx(`account show ${pesel} --at 2026-06-08T12:00:00`);
-  const message =
-    '"2026-06-08T12:00:00" is not a date or a time. Write 2026-01-31, or a time with its offset: 2026-01-31T14:30:00+01:00.';
-  assert.deepEqual([stderr.split("\n")[0], exit], [`fx: ${message}`, 2]);
-});
