@@ -6,10 +6,10 @@ import type { BulkAnswer } from "../core/service.ts";
 import { notAnAnswer } from "../wire/answers.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../wire/bulk.ts";
 import { readLines } from "../wire/lines.ts";
-import { decodeProblem } from "../wire/problem.ts";
 import { RunStart } from "../wire/run-start.ts";
-import { type Answer, answerOf, headOf, textOf, whatAnswered } from "./answer.ts";
-import type { Fault } from "./retries.ts";
+import { answerOf, headOf, textOf, whatAnswered } from "./answer.ts";
+import { problemOf } from "./failures.ts";
+import { type Fault, faultOf } from "./retries.ts";
 import { noAnswerHint, type Transport } from "./transport.ts";
 
 /** A request, or the error of a line that cannot be read, which is its answer. */
@@ -178,44 +178,51 @@ export class Bulk {
     this.#request = request;
     if (this.#isOver) request.destroy();
     this.#write(request, sent).catch((error: Error) => request.destroy(error));
-    try {
-      const response = await headOf(request);
-      this.#start.hear(response.headers.date);
-      if (response.statusCode !== 200) {
-        const answer = answerOf(response, await textOf(request));
-        const refused = await this.#transport.withProtocol(this.#method, answer, this.#refused(answer));
-        if (refused.outcomeUnknown) this.#markUnknown(sent);
-        return refused;
+    const fault = await this.#takeAnswers(request, sent)
+      .catch((error: unknown) => this.#failureOf(error))
+      .finally(() => request.destroy());
+    if (fault?.outcomeUnknown && !this.#isDry) {
+      for (const entry of sent) entry.outcomeUnknown ||= entry.answer === undefined;
+    }
+    // The last answers may have come together with what ended the stream.
+    this.#events.emit("change");
+    return fault;
+  }
+
+  /** Resolves with the reason why the connection has not answered all that was sent over it. */
+  async #takeAnswers(request: GotStream, sent: QueuedLine[]): Promise<Fault | undefined> {
+    const response = await headOf(request);
+    this.#start.hear(response.headers.date);
+    if (response.statusCode !== 200) {
+      const answer = answerOf(response, await textOf(request));
+      const problem = problemOf(answer);
+      const fault =
+        problem === undefined
+          ? this.#transport.notFx(this.#method, whatAnswered(answer, false))
+          : faultOf(problem);
+      return this.#transport.withProtocol(this.#method, answer, fault);
+    }
+    let answered = 0;
+    let heard = performance.now();
+    for await (const lines of readLines(request, { longest: longestLine })) {
+      if (lines.length > 0) heard = performance.now();
+      // Otherwise, a line that never ends would be read for as long as bytes come.
+      else if (performance.now() - heard > longestWaitMs) throw notAnAnswer("a line that does not end");
+      for (const [index, { bytes }] of lines.entries()) {
+        const { line, answer } = this.#answerIn(bytes, sent[index]);
+        if (line === undefined) return faultOf(requireError(answer));
+        const entry = sent[index];
+        answered += 1;
+        this.#answered += 1;
+        if (line !== answered || entry === undefined) throw notAnAnswer(`line ${line}`);
+        const wasSent = entry.outcomeUnknown && "receiptId" in answer;
+        entry.answer = wasSent ? this.#start.answerAfter(answer) : answer;
       }
-      let answered = 0;
-      let heard = performance.now();
-      for await (const lines of readLines(request, { longest: longestLine })) {
-        if (lines.length > 0) heard = performance.now();
-        // Otherwise, a line that never ends would be read for as long as bytes come.
-        else if (performance.now() - heard > longestWaitMs) throw notAnAnswer("a line that does not end");
-        for (const [index, { bytes }] of lines.entries()) {
-          const { line, answer } = this.#answerIn(bytes, sent[index]);
-          if (line === undefined) return this.#ended(requireError(answer), sent);
-          const entry = sent[index];
-          answered += 1;
-          this.#answered += 1;
-          if (line !== answered || entry === undefined) throw notAnAnswer(`line ${line}`);
-          const wasSent = entry.outcomeUnknown && "receiptId" in answer;
-          entry.answer = wasSent ? this.#start.answerAfter(answer) : answer;
-        }
-        sent.splice(0, lines.length);
-        this.#events.emit("change");
-      }
-      if (sent.length === 0 && answered > 0) return undefined;
-      this.#markUnknown(sent);
-      return this.#transport.noAnswer(this.#method, "connection lost");
-    } catch (error) {
-      return await this.#failureOf(error, sent);
-    } finally {
-      request.destroy();
-      // The last answers may have come together with what ended the stream.
+      sent.splice(0, lines.length);
       this.#events.emit("change");
     }
+    if (sent.length === 0 && answered > 0) return undefined;
+    return this.#transport.noAnswer(this.#method, "connection lost");
   }
 
   /**
@@ -247,34 +254,11 @@ export class Bulk {
     }
   }
 
-  /** Reads an answer to the whole bulk. */
-  #refused(answer: Answer): Fault {
-    const { status, body, retryAfterSeconds } = answer;
-    const problem = decodeProblem(body, status, { retryAfterSeconds });
-    if (problem === undefined) return this.#transport.notFx(this.#method, whatAnswered(answer, false));
-    return { failure: problem, outcomeUnknown: undecided.includes(problem.code), retryAfterSeconds };
-  }
-
-  /** Why the server ended the stream early. The lines that it had taken in are answered, unless it does not know. */
-  #ended(reason: FxError, sent: readonly QueuedLine[]): Fault {
-    const outcomeUnknown = undecided.includes(reason.code);
-    if (outcomeUnknown) this.#markUnknown(sent);
-    return { failure: reason, outcomeUnknown, retryAfterSeconds: reason.retryAfterSeconds };
-  }
-
-  async #failureOf(error: unknown, sent: readonly QueuedLine[]): Promise<Fault> {
+  async #failureOf(error: unknown): Promise<Fault> {
     const isForeign = error instanceof FxError || error instanceof SyntaxError;
-    const fault = isForeign
+    return isForeign
       ? this.#transport.notFx(this.#method, "an answer to a line is none of fx")
-      : await this.#transport.failureOf(this.#method, error as RequestError);
-    if (fault.outcomeUnknown) this.#markUnknown(sent);
-    return fault;
-  }
-
-  /** Lines that were sent and have no answer may have been done. */
-  #markUnknown(sent: readonly QueuedLine[]): void {
-    if (this.#isDry) return;
-    for (const entry of sent) entry.outcomeUnknown ||= entry.answer === undefined;
+      : this.#transport.failureOf(this.#method, error as RequestError);
   }
 
   /**

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { type Account, accountBeforeEntries } from "../core/account.ts";
 import type { Request } from "../core/change.ts";
 import { isClean } from "../core/checkpoint.ts";
-import { FxError, undecided } from "../core/errors.ts";
+import { FxError } from "../core/errors.ts";
 import { requireTableName } from "../core/exchange.ts";
 import { housePlaceOf } from "../core/house.ts";
 import type { ExchangeService, Page, PageRequest, Recorded, Settlement, Statement } from "../core/service.ts";
@@ -22,6 +22,7 @@ import { compareCheckpoint, takeCheckpoint } from "./checkpoints.ts";
 import { readExport } from "./export.ts";
 import { problemOf, readFailure } from "./failures.ts";
 import { followEntries } from "./follow.ts";
+import { faultOf } from "./retries.ts";
 import { type Attempt, type HttpRequest, notFxHint, Transport, type TransportOptions } from "./transport.ts";
 
 type Changes = Pick<
@@ -178,7 +179,7 @@ function post<T>(
     const problem = problemOf(answer);
     if (problem !== undefined) {
       if (isRefusal(problem, answer.status)) throw problem;
-      return { failure: problem, outcomeUnknown: undecided.includes(problem.code) };
+      return faultOf(problem);
     }
     try {
       return { value: decode(answer, wasUnknown) };

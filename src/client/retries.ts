@@ -1,4 +1,4 @@
-import { FxError } from "../core/errors.ts";
+import { FxError, undecided } from "../core/errors.ts";
 
 /** Why an attempt brought no answer. */
 export interface Fault {
@@ -6,6 +6,12 @@ export interface Fault {
   /** Whether the request may have been done. */
   readonly outcomeUnknown: boolean;
   readonly retryAfterSeconds?: number | undefined;
+}
+
+/** The fault of an answer of fx that does not settle the request. */
+export function faultOf(failure: FxError): Fault {
+  const { code, retryAfterSeconds } = failure;
+  return { failure, outcomeUnknown: undecided.includes(code), retryAfterSeconds };
 }
 
 /** The most failed attempts in a row, once the request may have been done. */
