@@ -1,25 +1,11 @@
-import { isOfRequest, undecided } from "../core/errors.ts";
-import type { ProblemJson } from "../wire/problem.ts";
-
-/** A refusal or failure that the server answered with. */
-export class ProblemAnswer extends Error {
-  readonly problem: ProblemJson;
-  /** When to try again, if the server says so. */
-  readonly retryAfterSeconds: number | undefined;
-
-  constructor(problem: ProblemJson, retryAfterSeconds?: number) {
-    super(problem.detail);
-    this.problem = problem;
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
-}
+import { type ErrorCode, FxError, isOfRequest, undecided } from "../core/errors.ts";
 
 /** No answer came, or none of fx: whether a request that moves money was carried out is not known. */
 export class NoAnswer extends Error {}
 
 /** Whether a failure is a refusal with this code. */
-export function isRefusal(failure: unknown, code: ProblemJson["code"]): boolean {
-  return failure instanceof ProblemAnswer && failure.problem.code === code;
+export function isRefusal(failure: unknown, code: ErrorCode): boolean {
+  return failure instanceof FxError && failure.code === code;
 }
 
 /**
@@ -28,8 +14,8 @@ export function isRefusal(failure: unknown, code: ProblemJson["code"]): boolean 
  * nothing about that one; one that has its key with an earlier token says only that it arrived.
  */
 export function isOutcomeUnknown(failure: unknown, wasUnknown: boolean): boolean {
-  if (!(failure instanceof ProblemAnswer)) return true;
-  const { code } = failure.problem;
+  if (!(failure instanceof FxError)) return true;
+  const { code } = failure;
   return (
     undecided.includes(code) || (wasUnknown && (!isOfRequest(code) || code === "idempotency-key-reused"))
   );

@@ -1,5 +1,5 @@
-import type { ProblemJson } from "../wire/problem.ts";
-import { type KeyedRequest, NoAnswer, ProblemAnswer, type Server } from "./answers.ts";
+import { decodeProblem } from "../wire/problem.ts";
+import { type KeyedRequest, NoAnswer, type Server } from "./answers.ts";
 
 const timeoutMs = 30_000;
 
@@ -100,13 +100,14 @@ export class Api implements Server {
       if (signal?.aborted) throw error;
       throw new NoAnswer();
     }
-    const problem = (await response.json().catch(() => undefined)) as ProblemJson | undefined;
-    if (problem?.code === undefined) throw new NoAnswer();
-    // The refusal of an earlier token says nothing of the one that was typed since.
-    if (problem.code === "unauthorized" && token === this.#tokenInUse())
-      this.#onUnauthorized(token !== undefined);
     const wait = Number(response.headers.get("retry-after"));
-    throw new ProblemAnswer(problem, wait > 0 ? wait : undefined);
+    const body: unknown = await response.json().catch(() => undefined);
+    const refusal = decodeProblem(body, response.status, { retryAfterSeconds: wait > 0 ? wait : undefined });
+    if (refusal === undefined) throw new NoAnswer();
+    // The refusal of an earlier token says nothing of the one that was typed since.
+    if (refusal.code === "unauthorized" && token === this.#tokenInUse())
+      this.#onUnauthorized(token !== undefined);
+    throw refusal;
   }
 }
 

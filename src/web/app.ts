@@ -1,10 +1,11 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useReducer, useRef, useState } from "preact/hooks";
 import { currencies, pln } from "../core/currency.ts";
+import { FxError } from "../core/errors.ts";
 import type { RatesJson } from "../wire/rates.ts";
 import { includes, type Role } from "../wire/role.ts";
 import type { TokenJson } from "../wire/server.ts";
-import { NoAnswer, ProblemAnswer, type Query, urlOf } from "./answers.ts";
+import { NoAnswer, type Query, urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";
 import type { Customer } from "./customer.ts";
 import type { Desk } from "./desk.ts";
@@ -61,7 +62,7 @@ export function usePlnAtBid(): (symbol: string, amount: number) => number | unde
 export function useFailureText(): (failure: unknown) => string {
   const { texts, language } = useApp();
   return (failure) => {
-    if (failure instanceof ProblemAnswer) return refusalText(failure.problem, language);
+    if (failure instanceof FxError) return refusalText(failure, language);
     if (failure instanceof NoAnswer) return texts.offline;
     throw failure;
   };

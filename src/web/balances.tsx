@@ -1,7 +1,7 @@
 import type { AccountJson } from "../wire/accounts.ts";
 import type { MoneyJson } from "../wire/fields.ts";
 import { useApp, usePlnAtBid } from "./app.ts";
-import { Columns } from "./elements.tsx";
+import { figures, Table } from "./elements.tsx";
 
 /** The balance of an account in one currency. */
 export function heldOf({ currencies }: Pick<AccountJson, "currencies">, currency: string): number {
@@ -18,33 +18,28 @@ export function Balances({ currencies }: { readonly currencies: readonly MoneyJs
     (sum, value) => (sum === undefined || value === undefined ? undefined : sum + value),
     0,
   );
+  const inPln = (value: number | undefined) => (value === undefined ? "–" : format.amount(value, "PLN"));
+  const foot = (
+    <tr>
+      <th scope="row">{texts.total}</th>
+      <td class="number" colSpan={2}>
+        {inPln(total)}
+      </td>
+    </tr>
+  );
   return (
     <section class="card balances">
-      <table aria-label={texts.balances}>
-        <caption>{texts.balances}</caption>
-        <Columns of={[texts.currency, { number: texts.balance }, { number: texts.inPln }]} />
-        <tbody>
-          {currencies.map(({ symbol, amount }, index) => (
-            <tr key={symbol}>
-              <th scope="row">{symbol}</th>
-              <td class="number">{format.amount(amount, symbol)}</td>
-              <td class="number muted">
-                {values[index] === undefined ? "–" : format.amount(values[index], "PLN")}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-        {currencies.length > 1 && (
-          <tfoot>
-            <tr>
-              <th scope="row">{texts.total}</th>
-              <td class="number" colSpan={2}>
-                {total === undefined ? "–" : format.amount(total, "PLN")}
-              </td>
-            </tr>
-          </tfoot>
-        )}
-      </table>
+      <Table
+        label={texts.balances}
+        caption={texts.balances}
+        columns={[texts.currency, figures(texts.balance), { label: texts.inPln, class: "number muted" }]}
+        hasRowHeads
+        rows={currencies.map(({ symbol, amount }, nth) => ({
+          key: symbol,
+          cells: [symbol, format.amount(amount, symbol), inPln(values[nth])],
+        }))}
+        foot={currencies.length > 1 ? foot : undefined}
+      />
     </section>
   );
 }

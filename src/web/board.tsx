@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { RatesJson, RateTablesJson } from "../wire/rates.ts";
 import { useApp, useGet } from "./app.ts";
 import { History, Sparkline } from "./chart.tsx";
-import { Button, Columns, Part } from "./elements.tsx";
+import { Button, figures, Part, Table } from "./elements.tsx";
 
 type RateShown = RatesJson["rates"][number];
 
@@ -10,7 +10,7 @@ const trendDays = 30;
 
 /** All currencies of the table: bid and ask, what changed since the table before, and how it went. */
 export function Board() {
-  const { rates, reads, texts } = useApp();
+  const { format, rates, reads, texts } = useApp();
   const tableId = useRef(rates?.tableId);
   useEffect(() => {
     if (tableId.current !== rates?.tableId) reads.stale("api/rates/");
@@ -19,32 +19,33 @@ export function Board() {
   const [opened, setOpened] = useState<string>();
   const trends = trendsOf(useGet<RateTablesJson>("api/rates/history", { days: trendDays }).value);
   const previous = new Map(rates?.previous?.rates.map((rate) => [rate.symbol, rate]));
+  const cellsOf = (rate: RateShown) => {
+    const { symbol, name, bid, ask } = rate;
+    const isOpened = opened === symbol;
+    const open = () => setOpened(isOpened ? undefined : symbol);
+    return [
+      <Button key="code" label={symbol} class="code" aria-expanded={isOpened} title={name} onClick={open} />,
+      format.rate(bid),
+      format.rate(ask),
+      <Change key="change" from={previous.get(symbol)} to={rate} />,
+      <Sparkline key="trend" values={trends.get(symbol) ?? []} />,
+    ];
+  };
   return (
     <section class="card board">
-      <table aria-label={texts.rates}>
-        <caption>{texts.rates}</caption>
-        <Columns
-          of={[
-            texts.currency,
-            { number: texts.bid, title: texts.bidHint },
-            { number: texts.ask, title: texts.askHint },
-            { number: texts.change },
-            texts.trend,
-          ]}
-        />
-        <tbody>
-          {rates?.rates.map((rate) => (
-            <RateRow
-              key={rate.symbol}
-              rate={rate}
-              trend={trends.get(rate.symbol)}
-              before={previous.get(rate.symbol)}
-              isOpened={opened === rate.symbol}
-              onOpen={() => setOpened(opened === rate.symbol ? undefined : rate.symbol)}
-            />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        label={texts.rates}
+        caption={texts.rates}
+        columns={[
+          texts.currency,
+          figures(texts.bid, texts.bidHint),
+          figures(texts.ask, texts.askHint),
+          figures(texts.change),
+          { label: texts.trend, class: "trend" },
+        ]}
+        hasRowHeads
+        rows={(rates?.rates ?? []).map((rate) => ({ key: rate.symbol, cells: cellsOf(rate) }))}
+      />
       {opened !== undefined && (
         <Part key={opened}>
           <History code={opened} onClose={() => setOpened(undefined)} />
@@ -67,31 +68,10 @@ function trendsOf(history: RateTablesJson | undefined): ReadonlyMap<string, read
   return trends;
 }
 
-interface RateRowProps {
-  readonly rate: RateShown;
-  readonly trend: readonly number[] | undefined;
-  readonly before: RateShown | undefined;
-  readonly isOpened: boolean;
-  readonly onOpen: () => void;
-}
-
-function RateRow({ rate, trend = [], before, isOpened, onOpen }: RateRowProps) {
+/** The change of the middle of bid and ask. */
+function Change({ from, to }: { readonly from: RateShown | undefined; readonly to: RateShown }) {
   const { format } = useApp();
-  const { symbol, name, bid, ask } = rate;
-  const change = before === undefined ? undefined : (bid + ask) / (before.bid + before.ask) - 1;
-  return (
-    <tr>
-      <th scope="row">
-        <Button label={symbol} class="code" aria-expanded={isOpened} title={name} onClick={onOpen} />
-      </th>
-      <td class="number">{format.rate(bid)}</td>
-      <td class="number">{format.rate(ask)}</td>
-      <td class={`number ${change === undefined || change === 0 ? "" : change > 0 ? "good" : "bad"}`}>
-        {change === undefined ? "–" : format.change(change)}
-      </td>
-      <td class="trend">
-        <Sparkline values={trend} />
-      </td>
-    </tr>
-  );
+  if (from === undefined) return "–";
+  const change = (to.bid + to.ask) / (from.bid + from.ask) - 1;
+  return <span class={change === 0 ? "" : change > 0 ? "good" : "bad"}>{format.change(change)}</span>;
 }

@@ -15,32 +15,76 @@ export function Button({ label, ...rest }: JSX.IntrinsicElements["button"] & { r
   );
 }
 
-interface ColumnsProps {
-  /** The columns' labels; a column of figures is aligned to the right. */
-  readonly of: readonly (string | { readonly number: string; readonly title?: string })[];
-  /** Further columns. */
-  readonly children?: ComponentChildren;
+interface Column {
+  readonly label: ComponentChildren;
+  /** The class of the column's cells. */
+  readonly class?: string;
+  readonly title?: string | undefined;
 }
 
+/** A column of figures, which are aligned to the right. */
+export function figures(label: ComponentChildren, title?: string): Column {
+  return { label, class: "number", title };
+}
+
+const columnOf = (column: string | Column): Column =>
+  typeof column === "string" ? { label: column } : column;
+
 /** The head of a table. */
-export function Columns({ of, children }: ColumnsProps) {
+export function Columns({ of }: { readonly of: readonly (string | Column)[] }) {
   return (
     <thead>
       <tr>
-        {of.map((column) => {
-          const { text, ...rest } =
-            typeof column === "string"
-              ? { text: column }
-              : { text: column.number, class: "number", title: column.title };
-          return (
-            <th key={text} scope="col" {...rest}>
-              {text}
-            </th>
-          );
-        })}
-        {children}
+        {of.map(columnOf).map(({ label, ...rest }, nth) => (
+          <th key={nth} scope="col" {...rest}>
+            {label}
+          </th>
+        ))}
       </tr>
     </thead>
+  );
+}
+
+interface TableProps {
+  readonly label?: string;
+  readonly caption?: string;
+  readonly class?: string;
+  readonly columns: readonly (string | Column)[];
+  readonly rows: readonly {
+    readonly key: string | number;
+    readonly class?: string | undefined;
+    readonly cells: readonly ComponentChildren[];
+  }[];
+  /** Whether the first cell of a row is its head. */
+  readonly hasRowHeads?: boolean;
+  readonly foot?: ComponentChildren;
+}
+
+export function Table({ label, caption, columns, rows, hasRowHeads = false, foot, ...rest }: TableProps) {
+  const classes = columns.map((column) => columnOf(column).class);
+  return (
+    <table aria-label={label} {...rest}>
+      {caption !== undefined && <caption>{caption}</caption>}
+      <Columns of={columns} />
+      <tbody>
+        {rows.map(({ key, class: name, cells }) => (
+          <tr key={key} class={name}>
+            {cells.map((cell, nth) =>
+              hasRowHeads && nth === 0 ? (
+                <th key={nth} scope="row" class={classes[nth]}>
+                  {cell}
+                </th>
+              ) : (
+                <td key={nth} class={classes[nth]}>
+                  {cell}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+      {foot !== undefined && <tfoot>{foot}</tfoot>}
+    </table>
   );
 }
 

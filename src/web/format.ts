@@ -111,7 +111,7 @@ export class Format {
       numbers = new Intl.NumberFormat(this.locale, { ...digits, useGrouping: true });
       this.#numbers.set(name, numbers);
     }
-    return numbers.format(value);
+    return numbers.format(value).replace("-", "−");
   }
 }
 

@@ -1,7 +1,7 @@
+import { FxError } from "../core/errors.ts";
 import type { RatesJson } from "../wire/rates.ts";
 import { includes, type Role } from "../wire/role.ts";
 import type { ReadyJson } from "../wire/server.ts";
-import { ProblemAnswer } from "./answers.ts";
 import { useApp, useGet, useMay } from "./app.ts";
 import { Button, Unread } from "./elements.tsx";
 import { ageInDays } from "./format.ts";
@@ -125,7 +125,7 @@ function Suspended({ reason, by, since }: NonNullable<RatesJson["suspension"]>) 
 function RatesBanner({ failure }: { readonly failure: unknown }) {
   const { language, rates, texts } = useApp();
   if (rates === undefined) {
-    const detail = failure instanceof ProblemAnswer ? failure.problem.detail : "";
+    const detail = failure instanceof FxError ? failure.message : "";
     return failure === undefined ? null : <p class="banner warn">{fill(texts.noRates, detail)}</p>;
   }
   const { tradable, recorded, reason, reasonCode, suspension } = rates;

@@ -8,9 +8,9 @@ import "./styles/operator.css";
 import "./styles/print.css";
 import { render } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { FxError } from "../core/errors.ts";
 import type { RatesJson } from "../wire/rates.ts";
 import type { TokenJson } from "../wire/server.ts";
-import { ProblemAnswer } from "./answers.ts";
 import { Api } from "./api.ts";
 import { AppContext, useRead, useWatched } from "./app.ts";
 import { Counter, type Served } from "./counter.tsx";
@@ -105,7 +105,7 @@ interface NotBegunProps {
 
 /** Says why the page cannot begin, and tries again soon, unless the server has said when. */
 function NotBegun({ failure, texts, language, isUnsettled, onRetry }: NotBegunProps) {
-  const refusal = failure instanceof ProblemAnswer ? failure : undefined;
+  const refusal = failure instanceof FxError ? failure : undefined;
   useEffect(() => {
     if (refusal?.retryAfterSeconds !== undefined) return undefined;
     const timer = setTimeout(onRetry, retryMs);
@@ -114,7 +114,7 @@ function NotBegun({ failure, texts, language, isUnsettled, onRetry }: NotBegunPr
   return (
     <div class="wait">
       <p role="status">
-        {refusal === undefined ? texts.offline : refusalText(refusal.problem, language)}{" "}
+        {refusal === undefined ? texts.offline : refusalText(refusal, language)}{" "}
         <Button label={texts.retry} onClick={onRetry} />
       </p>
       {isUnsettled && <p role="alert">{texts.unsettled}</p>}

@@ -43,7 +43,7 @@ function OrderFacts({ order }: { readonly order: Order }) {
         fill(texts.balanceIn, symbol),
         before === after
           ? format.money({ symbol, amount: before })
-          : `${format.amount(before, symbol)} → ${format.money({ symbol, amount: after }).replace("-", "−")}`,
+          : `${format.amount(before, symbol)} → ${format.money({ symbol, amount: after })}`,
       ],
     ),
   ];

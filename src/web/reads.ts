@@ -1,5 +1,5 @@
-import { isOfRequest } from "../core/errors.ts";
-import { NoAnswer, ProblemAnswer, type Server } from "./answers.ts";
+import { FxError, isOfRequest } from "../core/errors.ts";
+import { NoAnswer, type Server } from "./answers.ts";
 import { Watched } from "./watched.ts";
 
 /** The state of one read. */
@@ -119,8 +119,8 @@ export class Reads extends Watched {
       this.#set(entry, { ...unasked, value: isSame ? before : value, time: new Date() });
     } catch (failure) {
       if (signal.aborted) return;
-      const refusal = failure instanceof ProblemAnswer ? failure : undefined;
-      const isGone = refusal !== undefined && isOfRequest(refusal.problem.code);
+      const refusal = failure instanceof FxError ? failure : undefined;
+      const isGone = refusal !== undefined && isOfRequest(refusal.code);
       this.#set(entry, { ...unasked, value: isGone ? undefined : before, failure, time });
       // A server that is busy says when to ask again.
       const wait = refusal?.retryAfterSeconds;

@@ -1,5 +1,5 @@
 import type { FileFault } from "../batch/unfit-file.ts";
-import type { ErrorCode } from "../core/errors.ts";
+import type { ErrorCode, FxError } from "../core/errors.ts";
 import type { NotTradedCode } from "../core/rates.ts";
 import polish from "./texts/server-pl.json" with { type: "json" };
 import { fill, type Language, textsOf } from "./texts.ts";
@@ -39,23 +39,17 @@ const labels: Readonly<Record<string, string>> = {
   at: pl.positionAt,
 };
 
-interface Refusal {
-  readonly code: ErrorCode;
-  readonly detail: string;
-  readonly errors?: readonly { readonly pointer: string }[] | undefined;
-}
-
 /**
  * A refusal in the reader's language.
  * @param isOfFile whether it is of a line of a file, whose columns have the names of the wire
  */
 export function refusalText(
-  { code, detail, errors = [] }: Refusal,
+  { code, message, fields = [] }: FxError,
   language: Language,
   isOfFile = false,
 ): string {
-  if (language === "en") return detail;
-  const names = errors.map(({ pointer }) => pointer.slice(1));
+  if (language === "en") return message;
+  const names = fields.map(({ pointer }) => pointer.slice(1));
   const wrong = names.flatMap((name) => (isOfFile ? name || [] : (labels[name] ?? [])));
   const refusal = isOfFile && code === "invalid-request" ? polish.lineRefused : refusals[code];
   return wrong.length === 0 ? refusal : `${refusal} ${fill(polish.correct, wrong.join(", "))}`;

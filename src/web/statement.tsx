@@ -8,7 +8,7 @@ import { urlOf } from "./answers.ts";
 import { useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
 import { orderOut } from "./customer.ts";
 import { Download } from "./download.tsx";
-import { Button, Columns, Facts, Sum, Unread } from "./elements.tsx";
+import { Button, Columns, Facts, figures, Sum, Unread } from "./elements.tsx";
 import { DateField } from "./field.tsx";
 import { type Format, groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
@@ -43,6 +43,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
   };
   useEffect(() => (printed.value === undefined ? undefined : printOnly("statement")), [printed.value]);
   const shown = printed.value ?? first.value;
+  const receipts = <span class="hidden">{texts.receipt}</span>;
   const isPeriod = period.from !== "" || period.to !== "";
   return (
     <section class="card statement" data-key="statement" tabIndex={-1}>
@@ -73,11 +74,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
       {isPeriod && shown !== undefined && <PeriodEnds period={period} ends={shown} />}
 
       <table aria-label={texts.statement} class="entries">
-        <Columns of={[texts.time, texts.entry, { number: texts.out }, { number: texts.in }]}>
-          <th scope="col">
-            <span class="hidden">{texts.receipt}</span>
-          </th>
-        </Columns>
+        <Columns of={[texts.time, texts.entry, figures(texts.out), figures(texts.in), { label: receipts }]} />
         {shown !== undefined && <Entries entries={shown.entries} {...actions} />}
         {shown?.next != null && (
           <LaterPages

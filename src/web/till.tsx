@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { TillJson } from "../wire/ledger.ts";
 import { useApp, useCodes, useGet, useMay } from "./app.ts";
-import { Button, Columns, Facts, Unread } from "./elements.tsx";
+import { Button, Facts, figures, Table, Unread } from "./elements.tsx";
 import { DateField } from "./field.tsx";
 import { sum, typedAmount, warsawTime } from "./format.ts";
 import { Letterhead } from "./paper.tsx";
@@ -71,22 +71,39 @@ export function Till() {
 
 function Sheet({ till }: { readonly till: TillJson }) {
   const { texts, format } = useApp();
-  const [typed, edit] = useDraft(`${till.date} ${till.by}`);
+  const [typed, edit] = useSheet(`${till.date} ${till.by}`);
   const codes = useCodes();
   const symbols = [...new Set([...codes, ...till.currencies.map(({ symbol }) => symbol)])];
   const end = (entry: TillJson["first"]) => entry && `${format.time(entry.time)} · ${entry.id}`;
+  const rowOf = (symbol: string, amounts: Typed) => {
+    const { came, went, expected, difference, isIdle } = amountsOf(till, symbol, amounts);
+    const shown = (amount: number | undefined) => (amount === undefined ? "" : format.amount(amount, symbol));
+    const box = (field: keyof Typed) => (
+      <input
+        key={field}
+        inputMode="decimal"
+        autocomplete="off"
+        aria-label={`${texts[field]} ${symbol}`}
+        aria-invalid={amounts[field].trim() !== "" && amountOf(amounts[field], symbol) === undefined}
+        value={amounts[field]}
+        onInput={({ currentTarget }) => edit(symbol, { ...amounts, [field]: currentTarget.value })}
+      />
+    );
+    const off = <span class={difference ? "bad" : ""}>{shown(difference)}</span>;
+    const cells = [symbol, box("float"), shown(came), shown(went), shown(expected), box("counted"), off];
+    // It is not printed where nothing moved and nothing is typed.
+    return { key: symbol, class: isIdle ? "idle" : undefined, cells };
+  };
   const columns = [texts.float, texts.in, texts.out, texts.expected, texts.counted, texts.difference];
   return (
     <>
       <div class="wide">
-        <table aria-label={texts.till}>
-          <Columns of={[texts.currency, ...columns.map((number) => ({ number }))]} />
-          <tbody>
-            {symbols.map((symbol) => (
-              <Row key={symbol} {...{ symbol, till, edit }} typed={typed[symbol] ?? untyped} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          label={texts.till}
+          columns={[texts.currency, ...columns.map((label) => figures(label))]}
+          hasRowHeads
+          rows={symbols.map((symbol) => rowOf(symbol, typed[symbol] ?? untyped))}
+        />
       </div>
       <Facts
         class="facts figures"
@@ -106,48 +123,16 @@ function Sheet({ till }: { readonly till: TillJson }) {
   );
 }
 
-interface RowProps {
-  readonly symbol: string;
-  readonly till: TillJson;
-  readonly typed: Typed;
-  readonly edit: (symbol: string, typed: Typed) => void;
-}
-
-/** One currency. It is not printed where nothing moved and nothing is typed. */
-function Row({ symbol, till, typed, edit }: RowProps) {
-  const { texts, format } = useApp();
+/** The amounts of one currency. Undefined where what was typed is none. */
+function amountsOf(till: TillJson, symbol: string, typed: Typed) {
   const flow = till.currencies.find((each) => each.symbol === symbol);
   const [came, went] = [Number(flow?.in ?? 0), Number(flow?.out ?? 0)];
   const float = typed.float.trim() === "" ? 0 : amountOf(typed.float, symbol);
   const counted = amountOf(typed.counted, symbol);
   const expected = float === undefined ? undefined : sum(float, came, -went);
   const difference = expected === undefined || counted === undefined ? undefined : sum(counted, -expected);
-  const shown = (amount: number | undefined) =>
-    amount === undefined ? "" : format.amount(amount, symbol).replace("-", "−");
-  const box = (field: keyof Typed) => (
-    <td class="number">
-      <input
-        inputMode="decimal"
-        autocomplete="off"
-        aria-label={`${texts[field]} ${symbol}`}
-        aria-invalid={typed[field].trim() !== "" && amountOf(typed[field], symbol) === undefined}
-        value={typed[field]}
-        onInput={({ currentTarget }) => edit(symbol, { ...typed, [field]: currentTarget.value })}
-      />
-    </td>
-  );
   const isIdle = flow === undefined && typed.float === "" && typed.counted === "";
-  return (
-    <tr class={isIdle ? "idle" : undefined}>
-      <th scope="row">{symbol}</th>
-      {box("float")}
-      <td class="number">{shown(came)}</td>
-      <td class="number">{shown(went)}</td>
-      <td class="number">{shown(expected)}</td>
-      {box("counted")}
-      <td class={difference ? "number bad" : "number"}>{shown(difference)}</td>
-    </tr>
-  );
+  return { came, went, expected, difference, isIdle };
 }
 
 function amountOf(typed: string, symbol: string): number | undefined {
@@ -156,7 +141,7 @@ function amountOf(typed: string, symbol: string): number | undefined {
 }
 
 /** The amounts typed on one sheet. They survive another view and a reload, until some are typed on another sheet. */
-function useDraft(of: string): readonly [Draft["typed"], RowProps["edit"]] {
+function useSheet(of: string): readonly [Draft["typed"], (symbol: string, typed: Typed) => void] {
   const [draft, setDraft] = useState<Draft>(() => {
     const kept = JSON.parse(sessionStorage.getItem(storageName) ?? "null") as Draft | null;
     return kept?.of === of ? kept : { of, typed: {} };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { FxError } from "../../src/core/errors.ts";
-import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
+import { NoAnswer } from "../../src/web/answers.ts";
 import { type AnsweredLine, readBatch } from "../../src/web/operator/batch-file.ts";
 import { BatchJob } from "../../src/web/operator/batch-job.ts";
 import { BatchSender, SentBatch } from "../../src/web/operator/batch-sending.ts";
@@ -136,8 +136,7 @@ test("A batch on the page is carried out only after its dry run, is not left whi
             for (const [index] of body.trim().split("\n").entries()) {
               await scheduler.schedule(Promise.resolve());
               signal.throwIfAborted();
-              const problem = encodeProblem(new FxError("internal", "For the test."), "1");
-              if (isFailing && index === 1) throw new ProblemAnswer(problem);
+              if (isFailing && index === 1) throw new FxError("internal", "For the test.");
               yield [answerTo(index + 1)];
             }
           },

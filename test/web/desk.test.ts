@@ -3,14 +3,13 @@ import { describe, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
-import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
+import { NoAnswer } from "../../src/web/answers.ts";
 import { type Order, orderOut } from "../../src/web/customer.ts";
 import { Desk } from "../../src/web/desk.ts";
 import { openingForm, renamingForm, ticketForm } from "../../src/web/drafts.ts";
 import { Reads } from "../../src/web/reads.ts";
 import { cash, change, type ExchangeWish, opening, reversal } from "../../src/web/requests.ts";
 import type { EntryJson } from "../../src/wire/entries.ts";
-import { encodeProblem } from "../../src/wire/problem.ts";
 import { storage } from "./storage.ts";
 
 /** The fate of one request, however late its answer is. */
@@ -28,8 +27,8 @@ const fates = [
 ] as const;
 type Fate = (typeof fates)[number];
 
-function refusal(code: ErrorCode): ProblemAnswer {
-  return new ProblemAnswer(encodeProblem(new FxError(code, "Not now."), "1"));
+function refusal(code: ErrorCode): FxError {
+  return new FxError(code, "Not now.");
 }
 
 /** A server whose answers come when `scheduler` lets them, and whose requests fare as `fateOf` says. */

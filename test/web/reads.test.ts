@@ -3,9 +3,8 @@ import { describe, test } from "node:test";
 import { setImmediate as nextTurn, setTimeout } from "node:timers/promises";
 import fc from "fast-check";
 import { FxError } from "../../src/core/errors.ts";
-import { NoAnswer, ProblemAnswer } from "../../src/web/answers.ts";
+import { NoAnswer } from "../../src/web/answers.ts";
 import { Reads } from "../../src/web/reads.ts";
-import { encodeProblem } from "../../src/wire/problem.ts";
 import { until } from "../support/until.ts";
 
 describe("what the page reads", () => {
@@ -110,7 +109,7 @@ describe("what the page reads", () => {
 
   test("A read that a busy server refused is repeated when the server says so, if it is still in use", async () => {
     let loads = 0;
-    const busy = new ProblemAnswer(encodeProblem(new FxError("overloaded", "Busy."), "1"), 0.01);
+    const busy = new FxError("overloaded", "Busy.", { retryAfterSeconds: 0.01 });
     const get = async <T>(url: string) => {
       loads += 1;
       if (loads < 3) throw busy;
@@ -128,7 +127,7 @@ describe("what the page reads", () => {
   });
 
   test("An answer stays with its time when no other comes, and goes when the server says that it is not there", async () => {
-    const gone = new ProblemAnswer(encodeProblem(new FxError("account-not-found", "None."), "1"));
+    const gone = new FxError("account-not-found", "None.");
     const answers: unknown[] = [7, new NoAnswer(), gone];
     const get = async <T>() => {
       const answer = answers.shift();

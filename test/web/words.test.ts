@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { answerCodes } from "../../src/core/errors.ts";
+import { answerCodes, FxError } from "../../src/core/errors.ts";
 import {
   type AmountFault,
   Format,
@@ -83,7 +83,7 @@ describe("the page's words", () => {
 
   test("Every code of a refusal has whole Polish sentences", () => {
     for (const code of answerCodes) {
-      assert.match(refusalText({ code, detail: "English." }, "pl"), /^(?!.*English)\p{Lu}.* .*\.$/su, code);
+      assert.match(refusalText(new FxError(code, "English."), "pl"), /^(?!.*English)\p{Lu}.* .*\.$/su, code);
     }
   });
 
@@ -92,17 +92,14 @@ describe("the page's words", () => {
     const onNoForm = ["initial", "limit", "cursor", "key", "table"];
     const texts = JSON.stringify(Object.values(textsOf.pl));
     for (const name of shapes.flatMap(({ shape }) => Object.keys(shape))) {
-      const errors = [{ pointer: `/${name}` }];
+      const fields = [{ pointer: `/${name}`, detail: "" }];
       const [, label] =
-        / Popraw: (.+)\.$/.exec(refusalText({ code: "invalid-request", detail: "", errors }, "pl")) ?? [];
+        / Popraw: (.+)\.$/.exec(refusalText(new FxError("invalid-request", "", { fields }), "pl")) ?? [];
       if (onNoForm.includes(name)) assert.equal(label, undefined, name);
       else assert.ok(texts.includes(`"${label}"`), `${name} is told as ${label}`);
     }
-    const errors = [{ pointer: "/toBuy" }, { pointer: "" }];
-    assert.match(
-      refusalText({ code: "invalid-amount", detail: "", errors }, "pl", true),
-      / Popraw: toBuy\.$/,
-    );
+    const fields = ["/toBuy", ""].map((pointer) => ({ pointer, detail: "" }));
+    assert.match(refusalText(new FxError("invalid-amount", "", { fields }), "pl", true), / Popraw: toBuy\.$/);
   });
 
   test("A PESEL is judged by its date, its check digit and its age, in this order", () => {

@@ -5,7 +5,7 @@ import type { AuditJson, CheckpointStart } from "../../wire/audit.ts";
 import { NoAnswer } from "../answers.ts";
 import type { Api } from "../api.ts";
 import { useApp, useFailureText, useTask } from "../app.ts";
-import { Button, Columns, Tile } from "../elements.tsx";
+import { Button, figures, Table, Tile } from "../elements.tsx";
 import type { Read } from "../reads.ts";
 import { findingText } from "../server-words.ts";
 import { fill } from "../texts.ts";
@@ -126,23 +126,21 @@ function Findings({ report: { findings, findingsTotal } }: { readonly report: Au
   if (findings.length === 0) return null;
   return (
     <div class="wide">
-      <table class="findings">
-        <caption>{texts.findings}</caption>
-        <Columns
-          of={[texts.account, { number: texts.entry }, texts.problem, texts.recorded, texts.recomputed]}
-        />
-        <tbody>
-          {findings.map(({ account, entry, problem, recorded, recomputed }) => (
-            <tr key={`${account} ${entry} ${problem}`}>
-              <td class="figures">{account}</td>
-              <td class="number">{entry ?? "–"}</td>
-              <td>{found(problem)}</td>
-              <td class="long-text">{found(recorded)}</td>
-              <td class="long-text">{found(recomputed)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        class="findings"
+        caption={texts.findings}
+        columns={[
+          { label: texts.account, class: "figures" },
+          figures(texts.entry),
+          texts.problem,
+          { label: texts.recorded, class: "long-text" },
+          { label: texts.recomputed, class: "long-text" },
+        ]}
+        rows={findings.map(({ account, entry, problem, recorded, recomputed }) => ({
+          key: `${account} ${entry} ${problem}`,
+          cells: [account, entry ?? "–", found(problem), found(recorded), found(recomputed)],
+        }))}
+      />
       {findings.length < findingsTotal && <p class="muted">{texts.shown}</p>}
     </div>
   );

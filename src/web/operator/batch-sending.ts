@@ -3,10 +3,9 @@ import { doneLine } from "../../batch/result.ts";
 import { FxError, isOfRequest, undecided } from "../../core/errors.ts";
 import type { BulkAnswer } from "../../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../../wire/bulk.ts";
-import { decodeProblem } from "../../wire/problem.ts";
 import type { RatesJson } from "../../wire/rates.ts";
 import { RunStart } from "../../wire/run-start.ts";
-import { NoAnswer, ProblemAnswer, type Server } from "../answers.ts";
+import { NoAnswer, type Server } from "../answers.ts";
 import type { AnsweredLine } from "./batch-file.ts";
 
 /** Lines in one request. The next request begins when all of them are answered. */
@@ -124,8 +123,11 @@ export class BatchSender {
   async #ask(path: string, lines: readonly Sendable[], onAnswers: (answers: readonly Answered[]) => void) {
     const body = lines.map(({ text }) => `${text}\n`).join("");
     const init = { method: "POST", headers: { "content-type": bulkType }, body };
-    const onHead = (headers: { get(name: string): string | null }) =>
+    let hasHead = false;
+    const onHead = (headers: { get(name: string): string | null }) => {
+      hasHead = true;
       this.#run.start.hear(headers.get("date"));
+    };
     let count = 0;
     try {
       for await (const texts of this.#api.lines(path, this.#signal, init, onHead)) {
@@ -146,7 +148,7 @@ export class BatchSender {
       if (count < lines.length) throw new NoAnswer();
     } catch (failure) {
       // A refusal of the whole came before any was begun.
-      const isBegun = !(failure instanceof ProblemAnswer);
+      const isBegun = hasHead || !(failure instanceof FxError);
       if (isBegun) for (const { line } of lines.slice(count)) this.#run.open.add(line.key);
       throw failure;
     }
@@ -166,8 +168,7 @@ export class BatchSender {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await ask();
-      } catch (thrown) {
-        const failure = thrown instanceof ProblemAnswer ? errorOf(thrown) : thrown;
+      } catch (failure) {
         this.#signal.throwIfAborted();
         const isBusy = failure instanceof FxError && ["overloaded", "rate-limited"].includes(failure.code);
         if (!isBusy && !(failure instanceof NoAnswer)) throw failure;
@@ -198,8 +199,4 @@ function resultOf(line: KeyedLine, answer: BulkAnswer): AnsweredLine | FxError {
     !(request instanceof Error) && request.kind === "exchange" && request.table !== undefined;
   if (answer.code === "rate-changed" && !hasOwnTable) return answer;
   return isOfRequest(answer.code) ? { line, state: "refused", error: answer } : answer;
-}
-
-function errorOf({ problem }: ProblemAnswer): FxError {
-  return decodeProblem(problem, problem.status) ?? new FxError("internal", problem.detail);
 }

@@ -7,9 +7,8 @@ import { formatDecimal } from "../../core/decimal.ts";
 import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
 import { knownDigits } from "../../core/money.ts";
-import { NoAnswer } from "../answers.ts";
-import { useApp } from "../app.ts";
-import { Button, Columns, Facts, Tile } from "../elements.tsx";
+import { useApp, useFailureText } from "../app.ts";
+import { Button, Facts, figures, Table, Tile } from "../elements.tsx";
 import { saveFile } from "../save.ts";
 import { fileFaultText, refusalText } from "../server-words.ts";
 import { fill } from "../texts.ts";
@@ -22,13 +21,11 @@ const shownRefusals = 100;
 /** The words for what is wrong with a file, a batch or a line. */
 function useFaultText(): (fault: unknown) => string {
   const { language, texts } = useApp();
+  const failureText = useFailureText();
   return (fault) => {
     if (fault === "tooLarge" || fault === "unreadable" || fault === "empty") return texts[fault];
     if (fault instanceof UnfitFile) return fileFaultText(fault.fault, fault.message, language);
-    if (fault instanceof NoAnswer) return texts.offline;
-    if (!(fault instanceof FxError)) throw fault;
-    const { code, message, fields } = fault;
-    return refusalText({ code, detail: message, errors: fields }, language, true);
+    return fault instanceof FxError ? refusalText(fault, language, true) : failureText(fault);
   };
 }
 
@@ -212,19 +209,15 @@ function Refusals({ results }: { readonly results: readonly AnsweredLine[] }) {
   if (refused.length === 0) return null;
   return (
     <div class="wide">
-      <table class="refusals">
-        <caption>{texts.refusals}</caption>
-        <Columns of={[{ number: texts.line }, texts.pesel, texts.why]} />
-        <tbody>
-          {refused.slice(0, shownRefusals).map(({ line, error }) => (
-            <tr key={line.number}>
-              <td class="number">{format.count(line.number)}</td>
-              <td class="figures">{maskPesels(line.pesel ?? "–")}</td>
-              <td>{faultText(error)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        class="refusals"
+        caption={texts.refusals}
+        columns={[figures(texts.line), { label: texts.pesel, class: "figures" }, texts.why]}
+        rows={refused.slice(0, shownRefusals).map(({ line, error }) => ({
+          key: line.number,
+          cells: [format.count(line.number), maskPesels(line.pesel ?? "–"), faultText(error)],
+        }))}
+      />
       {refused.length > shownRefusals && <p class="muted">{texts.more}</p>}
     </div>
   );
@@ -288,18 +281,15 @@ function Moves({ results }: { readonly results: readonly LineOutcome[] }) {
       : `${format.decimal(formatDecimal({ coefficient: minor, scale: digits }, digits))} ${currency}`;
   };
   return (
-    <table class="moves">
-      <caption>{texts.moves}</caption>
-      <Columns of={[texts.currency, { number: texts.out }, { number: texts.in }]} />
-      <tbody>
-        {[...sums].map(([currency, { out, into }]) => (
-          <tr key={currency}>
-            <th scope="row">{currency}</th>
-            <td class="number">{amount(out, currency)}</td>
-            <td class="number">{amount(into, currency)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      class="moves"
+      caption={texts.moves}
+      columns={[texts.currency, figures(texts.out), figures(texts.in)]}
+      hasRowHeads
+      rows={[...sums].map(([currency, { out, into }]) => ({
+        key: currency,
+        cells: [currency, amount(out, currency), amount(into, currency)],
+      }))}
+    />
   );
 }

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { PositionJson } from "../../wire/ledger.ts";
 import { useApp, useGet, usePlnAtBid } from "../app.ts";
 import { niceAbove } from "../chart.tsx";
-import { Button, Columns, Tile, Unread } from "../elements.tsx";
+import { Button, figures, Table, Tile, Unread } from "../elements.tsx";
 import { instantOf, warsawTime } from "../format.ts";
 import { fill } from "../texts.ts";
 import { Accounting } from "./accounting.tsx";
@@ -90,57 +90,43 @@ export function Position() {
   );
 }
 
-/** A table that is a chart: each row's bar goes from the middle to the right where the house is long. */
-function Currencies({
-  rows,
-  isPriced,
-}: {
+interface CurrenciesProps {
   readonly rows: readonly PositionRow[];
   readonly isPriced: boolean;
-}) {
+}
+
+/** A table that is a chart: each row's bar goes from the middle to the right where the house is long. */
+function Currencies({ rows, isPriced }: CurrenciesProps) {
   const { format, texts } = useApp();
-  const scale = niceAbove(Math.max(1, ...rows.map(({ houseInPln = 0 }) => Math.abs(houseInPln))));
-  const tick = (value: number) => format.decimal(String(value));
-  const columns = [texts.currency, texts.customers, texts.house, texts.inDrawer, texts.atBank];
-  const signed = (amount: number | string, symbol: string) => format.amount(amount, symbol).replace("-", "−");
+  const most = niceAbove(Math.max(1, ...rows.map(({ houseInPln = 0 }) => Math.abs(houseInPln))));
+  const scale = (
+    <div>
+      <span>{fill(texts.shortUpTo, format.decimal(String(-most)))}</span>
+      <span>0</span>
+      <span>{fill(texts.longUpTo, format.decimal(String(most)))}</span>
+    </div>
+  );
+  const priced = [figures(texts.inPln), { label: scale, class: "scale figures" }];
+  const columns = [texts.customers, texts.house, texts.inDrawer, texts.atBank].map((label) => figures(label));
   return (
-    <table class="position" aria-label={texts.position}>
-      <Columns of={columns.map((label, index) => (index === 0 ? label : { number: label }))}>
-        {isPriced && (
-          <>
-            <th scope="col" class="number">
-              {texts.inPln}
-            </th>
-            <th scope="col" class="scale figures">
-              <div>
-                <span>{fill(texts.shortUpTo, tick(-scale))}</span>
-                <span>0</span>
-                <span>{fill(texts.longUpTo, tick(scale))}</span>
-              </div>
-            </th>
-          </>
-        )}
-      </Columns>
-      <tbody>
-        {rows.map(({ symbol, customers, house, cash, bank, houseInPln }) => (
-          <tr key={symbol}>
-            <th scope="row">{symbol}</th>
-            <td class="number">{format.amount(customers, symbol)}</td>
-            <td class="number">{signed(house, symbol)}</td>
-            <td class="number">{signed(cash, symbol)}</td>
-            <td class="number">{signed(bank, symbol)}</td>
-            {houseInPln !== undefined && isPriced && (
-              <>
-                <td class="number">{signed(houseInPln, "PLN")}</td>
-                <td class="bar-cell">
-                  <Bar share={houseInPln / scale} />
-                </td>
-              </>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      class="position"
+      label={texts.position}
+      columns={[texts.currency, ...columns, ...(isPriced ? priced : [])]}
+      hasRowHeads
+      rows={rows.map(({ symbol, houseInPln = 0, ...amounts }) => ({
+        key: symbol,
+        cells: [
+          symbol,
+          ...(["customers", "house", "cash", "bank"] as const).map((of) =>
+            format.amount(amounts[of], symbol),
+          ),
+          ...(isPriced
+            ? [format.amount(houseInPln, "PLN"), <Bar key="bar" share={houseInPln / most} />]
+            : []),
+        ],
+      }))}
+    />
   );
 }
 
