@@ -1,4 +1,5 @@
-import { decodeProblem } from "../wire/problem.ts";
+import { FxError } from "../core/errors.ts";
+import type { ProblemJson } from "../wire/problem.ts";
 import { type KeyedRequest, NoAnswer, type Server } from "./answers.ts";
 
 const timeoutMs = 30_000;
@@ -101,13 +102,15 @@ export class Api implements Server {
       throw new NoAnswer();
     }
     const wait = Number(response.headers.get("retry-after"));
-    const body: unknown = await response.json().catch(() => undefined);
-    const refusal = decodeProblem(body, response.status, { retryAfterSeconds: wait > 0 ? wait : undefined });
-    if (refusal === undefined) throw new NoAnswer();
+    const problem = (await response.json().catch(() => undefined)) as ProblemJson | undefined;
+    if (problem?.code === undefined) throw new NoAnswer();
     // The refusal of an earlier token says nothing of the one that was typed since.
-    if (refusal.code === "unauthorized" && token === this.#tokenInUse())
+    if (problem.code === "unauthorized" && token === this.#tokenInUse())
       this.#onUnauthorized(token !== undefined);
-    throw refusal;
+    throw new FxError(problem.code, problem.detail, {
+      ...(problem.errors !== undefined && { fields: problem.errors }),
+      ...(wait > 0 && { retryAfterSeconds: wait }),
+    });
   }
 }
 

@@ -11,6 +11,9 @@ import type { Customer } from "./customer.ts";
 import type { Desk } from "./desk.ts";
 import type { Form } from "./drafts.ts";
 import type { Format } from "./format.ts";
+import type { AuditJob } from "./operator/audit-job.ts";
+import type { BatchJob } from "./operator/batch-job.ts";
+import type { Place } from "./place.ts";
 import { type Read, type Reads, unasked } from "./reads.ts";
 import { refusalText } from "./server-words.ts";
 import type { Language, Texts } from "./texts.ts";
@@ -25,6 +28,11 @@ export interface App {
   readonly language: Language;
   readonly texts: Texts;
   readonly format: Format;
+  readonly batch: BatchJob;
+  readonly audit: AuditJob;
+  readonly place: Place;
+  /** Shows another view, or another customer. */
+  go(to: Partial<Place>): void;
   /** Undefined until there is a table. */
   readonly rates: RatesJson | undefined;
 }

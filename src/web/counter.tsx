@@ -8,33 +8,23 @@ import { NewAccount } from "./new-account.tsx";
 import { accountUrl } from "./requests.ts";
 import { shortcuts, useShortcuts } from "./shortcuts.ts";
 
-/** Who is served at the counter, or whose account is being opened. */
-export interface Served {
-  readonly pesel: string | undefined;
-  readonly isOpening: boolean;
-}
-
-interface CounterProps {
-  readonly served: Served;
-  readonly onServe: (served: Served) => void;
-}
-
 /** Where a customer is served: an account on one side, the rates on the other. */
-export function Counter({ served: { pesel, isOpening }, onServe }: CounterProps) {
-  const { reads, texts } = useApp();
+export function Counter() {
+  const { reads, texts, place, go } = useApp();
+  const { pesel, isOpening } = place;
   const page = useRef<HTMLElement>(null);
   const mayOpen = useMay("teller");
   useShortcuts(page);
   const show = (found: string) => {
     // An account that is in sight already is read again.
     reads.stale(accountUrl(found));
-    onServe({ pesel: found, isOpening: false });
+    go({ pesel: found, isOpening: false });
   };
   return (
     <div class="counter">
       <main id="main" ref={page} tabIndex={-1}>
-        <Finder onFound={show} onNew={() => onServe({ pesel, isOpening: true })} />
-        {isOpening && <NewAccount onOpened={show} onClose={() => onServe({ pesel, isOpening: false })} />}
+        <Finder onFound={show} onNew={() => go({ isOpening: true })} />
+        {isOpening && <NewAccount onOpened={show} onClose={() => go({ isOpening: false })} />}
         {pesel === undefined && !isOpening && (
           <section class="welcome muted">
             <p>{mayOpen ? texts.welcome : texts.welcomeViewer}</p>

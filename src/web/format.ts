@@ -1,41 +1,36 @@
 import { readWritten } from "../batch/amount.ts";
 import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
-import { warsawDate } from "../core/date.ts";
+import { warsawTime as clockIn, warsawDate } from "../core/date.ts";
 import type { Language } from "./texts.ts";
+
+function digitsIn(currency: string): number {
+  return minorUnitDigits(currency as CurrencyCode) ?? 2;
+}
 
 /** Numbers and dates as the reader writes them. */
 export class Format {
   readonly locale: string;
   // A formatter takes a hundred times as long to make as to use.
   readonly #numbers = new Map<string, Intl.NumberFormat>();
-  readonly #date: Intl.DateTimeFormat;
-  readonly #time: Intl.DateTimeFormat;
+  readonly #dates = new Map<string, Intl.DateTimeFormat>();
 
   /** @param preferred the languages that the reader prefers, such as "en-GB" */
   constructor(language: Language, preferred: readonly string[]) {
     // The reader's own kind of English, if it is one.
     const own = preferred.find((name) => name.startsWith(language));
     this.locale = own ?? (language === "pl" ? "pl-PL" : "en-GB");
-    this.#date = new Intl.DateTimeFormat(this.locale, { dateStyle: "medium", timeZone: "UTC" });
-    this.#time = new Intl.DateTimeFormat(this.locale, {
-      dateStyle: "medium",
-      timeStyle: "short",
-      timeZone: "Europe/Warsaw",
-    });
   }
 
   /** An amount of a currency, with all of its decimals, without its code. */
   amount(value: number | string, currency: string): string {
     if (typeof value === "string") return this.decimal(value);
-    const digits = minorUnitDigits(currency as CurrencyCode) ?? 2;
-    return this.#number(value, digits, digits);
+    const digits = digitsIn(currency);
+    return this.#number(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   }
 
   /** An amount as somebody would type it: without groups. */
   typed(value: number, currency: string): string {
-    const digits = minorUnitDigits(currency as CurrencyCode) ?? 2;
-    const options = { minimumFractionDigits: digits, useGrouping: false };
-    return new Intl.NumberFormat(this.locale, options).format(value);
+    return this.#number(value, { minimumFractionDigits: digitsIn(currency), useGrouping: false });
   }
 
   money({ symbol, amount }: { readonly symbol: string; readonly amount: number }): string {
@@ -45,73 +40,68 @@ export class Format {
   /** Formats an amount given as decimal text, which may be longer than a number can be. */
   decimal(text: string): string {
     const [, sign = "", whole = "", fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
-    const grouped = new Intl.NumberFormat(this.locale, { useGrouping: true }).format(BigInt(whole || 0));
-    const mark = fraction === "" ? "" : this.#number(0.1, 1, 1).slice(1, 2) + fraction;
-    return (sign === "-" ? "−" : "") + grouped + mark;
+    const mark = fraction === "" ? "" : this.#number(0.1).slice(1, 2) + fraction;
+    return (sign === "-" ? "−" : "") + this.#number(BigInt(whole || 0)) + mark;
   }
 
   /** With as many decimals as the bank gives it: four, and six for what costs less than a tenth of a złoty. */
   rate(value: number): string {
-    return value < 0.1 ? this.#number(value, 6, 6) : this.#number(value, 4, 6);
+    return this.#number(value, { minimumFractionDigits: value < 0.1 ? 6 : 4, maximumFractionDigits: 6 });
   }
 
   /** Signed, in percent. */
   change(share: number): string {
-    const options = { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
-    const text = new Intl.NumberFormat(this.locale, { ...options, signDisplay: "exceptZero" }).format(share);
-    return text.replace("-", "−");
+    const digits = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+    return this.#number(share, { style: "percent", signDisplay: "exceptZero", ...digits });
   }
 
-  /** @param text "2026-06-08" */
-  date(text: string): string {
-    return this.#date.format(new Date(`${text}T00:00:00Z`));
-  }
-
-  /** A day on an axis; where it shows years, the month and the year. */
-  day(text: string, isOfYears: boolean): string {
-    const options = { month: "short", timeZone: "UTC" } as const;
-    const rest = isOfYears ? ({ year: "numeric" } as const) : ({ day: "numeric" } as const);
-    return new Intl.DateTimeFormat(this.locale, { ...options, ...rest }).format(new Date(text));
-  }
-
-  /** @param text RFC 3339; shown as the clocks in Poland have it */
-  time(text: string): string {
-    return this.#time.format(new Date(text));
+  count(value: number): string {
+    return this.#number(value);
   }
 
   /** How long something lasted, such as 3 months. */
   span(count: number, unit: "month" | "year"): string {
-    const options = { style: "unit", unit, unitDisplay: "long" } as const;
-    return new Intl.NumberFormat(this.locale, options).format(count);
+    return this.#number(count, { style: "unit", unit, unitDisplay: "long" });
   }
 
   seconds(count: number): string {
-    const options = {
-      style: "unit",
-      unit: "second",
-      unitDisplay: "short",
-      maximumFractionDigits: 2,
-    } as const;
-    return new Intl.NumberFormat(this.locale, options).format(count);
+    return this.#number(count, { style: "unit", unit: "second", maximumFractionDigits: 2 });
   }
 
-  count(value: number): string {
-    return this.#number(value, 0, 0);
-  }
-
+  /** How long ago something was. */
   days(count: number): string {
     return new Intl.RelativeTimeFormat(this.locale, { numeric: "auto" }).format(-count, "day");
   }
 
-  #number(value: number, least: number, most: number): string {
-    const name = `${least} ${most}`;
-    let numbers = this.#numbers.get(name);
-    if (numbers === undefined) {
-      const digits = { minimumFractionDigits: least, maximumFractionDigits: most };
-      numbers = new Intl.NumberFormat(this.locale, { ...digits, useGrouping: true });
-      this.#numbers.set(name, numbers);
-    }
-    return numbers.format(value).replace("-", "−");
+  /** @param text "2026-06-08" */
+  date(text: string): string {
+    return this.#date(text, { dateStyle: "medium", timeZone: "UTC" });
+  }
+
+  /** A day on an axis; where it shows years, the month and the year. */
+  day(text: string, isOfYears: boolean): string {
+    const rest = isOfYears ? ({ year: "numeric" } as const) : ({ day: "numeric" } as const);
+    return this.#date(text, { month: "short", timeZone: "UTC", ...rest });
+  }
+
+  /** @param text RFC 3339; shown as the clocks in Poland have it */
+  time(text: string): string {
+    return this.#date(text, { dateStyle: "medium", timeStyle: "short", timeZone: "Europe/Warsaw" });
+  }
+
+  #number(value: number | bigint, options: Intl.NumberFormatOptions = {}): string {
+    const name = JSON.stringify(options);
+    const format =
+      this.#numbers.get(name) ?? new Intl.NumberFormat(this.locale, { useGrouping: true, ...options });
+    this.#numbers.set(name, format);
+    return format.format(value).replace("-", "−");
+  }
+
+  #date(text: string, options: Intl.DateTimeFormatOptions): string {
+    const name = JSON.stringify(options);
+    const format = this.#dates.get(name) ?? new Intl.DateTimeFormat(this.locale, options);
+    this.#dates.set(name, format);
+    return format.format(new Date(text));
   }
 }
 
@@ -161,15 +151,9 @@ export function ageInDays(date: string, now = new Date()): number {
   return Math.round((Date.parse(warsawDate(now)) - Date.parse(date)) / 86_400_000);
 }
 
-const clock = new Intl.DateTimeFormat("sv-SE", {
-  timeZone: "Europe/Warsaw",
-  dateStyle: "short",
-  timeStyle: "short",
-});
-
 /** The time by the clocks in Poland: "2026-06-08T12:00". */
 export function warsawTime(now: Date): string {
-  return clock.format(now).replace(" ", "T");
+  return clockIn(now).slice(0, 16).replace(" ", "T");
 }
 
 /** When the clocks in Poland show `time`; of an hour that they show twice, the first. */

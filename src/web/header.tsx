@@ -1,33 +1,23 @@
 import { FxError } from "../core/errors.ts";
 import type { RatesJson } from "../wire/rates.ts";
-import { includes, type Role } from "../wire/role.ts";
 import type { ReadyJson } from "../wire/server.ts";
 import { useApp, useGet, useMay } from "./app.ts";
 import { Button, Unread } from "./elements.tsx";
 import { ageInDays } from "./format.ts";
 import { Resume } from "./operator/trading.tsx";
+import { viewsOf } from "./place.ts";
 import type { Read } from "./reads.ts";
 import { noNewerTableText, notTradedText } from "./server-words.ts";
 import { fill } from "./texts.ts";
 
-export type View = "counter" | "position" | "till" | "audit" | "batch";
-
-/** The views that a role may have, in the order of their tabs. */
-export function viewsOf(role: Role): readonly View[] {
-  if (includes(role, "operator")) return ["counter", "till", "position", "batch", "audit"];
-  return includes(role, "teller") ? ["counter", "till"] : ["counter"];
-}
-
 interface HeaderProps {
-  readonly view: View;
   readonly ratesRead: Read<unknown>;
-  readonly onView: (view: View) => void;
   readonly onLanguage: () => void;
   readonly onLock: () => void;
 }
 
-export function Header({ view, ratesRead, onView, onLanguage, onLock }: HeaderProps) {
-  const { caller, language, texts } = useApp();
+export function Header({ ratesRead, onLanguage, onLock }: HeaderProps) {
+  const { caller, language, texts, place, go } = useApp();
   const views = viewsOf(caller.role);
   return (
     <header>
@@ -44,8 +34,8 @@ export function Header({ view, ratesRead, onView, onLanguage, onLock }: HeaderPr
                 label={texts[name]}
                 key={name}
                 class="tab"
-                aria-current={name === view ? "page" : undefined}
-                onClick={() => onView(name)}
+                aria-current={name === place.view ? "page" : undefined}
+                onClick={() => go({ view: name })}
               />
             ))}
           <a href="docs">{texts.apiDocs}</a>
@@ -65,10 +55,7 @@ export function Header({ view, ratesRead, onView, onLanguage, onLock }: HeaderPr
           )}
         </nav>
       </div>
-      <TokenExpiry />
-      {ratesRead.value !== undefined && <Unread read={ratesRead} />}
-      <RatesBanner failure={ratesRead.failure} />
-      <NoNewerTable />
+      <Banners ratesRead={ratesRead} />
     </header>
   );
 }
@@ -87,23 +74,21 @@ function TableInForce() {
 
 const dayMs = 86_400_000;
 
-/** Announces a day before that the token expires. */
-function TokenExpiry() {
-  const { caller, texts, format } = useApp();
+/** What is to be known before the next order: of the token, the rates and their source. */
+function Banners({ ratesRead }: { readonly ratesRead: Read<unknown> }) {
+  const { caller, language, texts, format } = useApp();
+  const { problem, heldBack = null } = useGet<ReadyJson>("health/ready").value?.rates ?? {};
   const { expires } = caller;
-  if (expires === null || Date.parse(expires) - Date.now() > dayMs) return null;
-  return <p class="banner warn">{fill(texts.tokenExpires, format.time(expires))}</p>;
-}
-
-/** Why there is no newer table: one is held back, or the source does not answer. */
-function NoNewerTable() {
-  const { language, texts } = useApp();
-  const { problem, heldBack } = useGet<ReadyJson>("health/ready").value?.rates ?? {};
-  if (problem == null) return null;
+  const noNewer = problem != null && noNewerTableText(problem, heldBack, language);
   return (
-    <p class="banner warn">
-      {fill(texts.noNewerTable, noNewerTableText(problem, heldBack ?? null, language))}
-    </p>
+    <>
+      {expires !== null && Date.parse(expires) - Date.now() <= dayMs && (
+        <p class="banner warn">{fill(texts.tokenExpires, format.time(expires))}</p>
+      )}
+      {ratesRead.value !== undefined && <Unread read={ratesRead} />}
+      <RatesBanner failure={ratesRead.failure} />
+      {noNewer && <p class="banner warn">{fill(texts.noNewerTable, noNewer)}</p>}
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import type { Desk } from "./desk.ts";
 import { Field } from "./field.tsx";
 import { mayHavePin, mostWrongPins, type Session } from "./session.ts";
 import { fill, type Texts } from "./texts.ts";
@@ -8,35 +9,25 @@ const lookMs = 5000;
 const signs = ["pointerdown", "keydown", "wheel", "touchstart"] as const;
 
 /** Calls `onIdle` when nobody has used the page for ten minutes. */
-export function useIdle(onIdle: () => void): void {
-  useEffect(() => {
-    let last = Date.now();
-    // Timers stand still while a machine sleeps, its clock does not: the first sign of use after that locks, too.
-    const look = () => {
-      if (Date.now() - last >= idleMs) onIdle();
-    };
-    const used = () => {
-      look();
-      last = Date.now();
-    };
-    const timer = setInterval(look, lookMs);
-    for (const sign of signs) addEventListener(sign, used, { passive: true });
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      clearInterval(timer);
-      for (const sign of signs) removeEventListener(sign, used);
-      document.removeEventListener("visibilitychange", look);
-    };
-  }, []);
+export function whenIdle(onIdle: () => void): void {
+  let last = Date.now();
+  // Timers stand still while a machine sleeps, its clock does not: the first sign of use after that locks, too.
+  const look = () => {
+    if (Date.now() - last >= idleMs) onIdle();
+  };
+  const used = () => {
+    look();
+    last = Date.now();
+  };
+  setInterval(look, lookMs);
+  for (const sign of signs) addEventListener(sign, used, { passive: true });
+  document.addEventListener("visibilitychange", look);
 }
 
 interface LockProps {
   readonly session: Session;
+  readonly desk: Desk;
   readonly texts: Texts;
-  /** Whether an order was confirmed whose request the server refused with the old token. */
-  readonly isNotSent: boolean;
-  /** Whether an order was sent that is not settled. */
-  readonly isUnsettled: boolean;
 }
 
 const leastPin = 4;
@@ -48,14 +39,14 @@ function wrongPinText(stage: Session["stage"], left: number, texts: Texts): stri
 }
 
 /** The page's only content while it is locked: asks for the PIN, the token, or a click. */
-export function Lock({ session, texts, isNotSent, isUnsettled }: LockProps) {
+export function Lock({ session, desk, texts }: LockProps) {
   const { stage, wrongPins, isRefused } = session;
   const [token, setToken] = useState("");
   const [pin, setPin] = useState("");
   const isShort = pin !== "" && pin.length < leastPin;
   const messages = [
-    isUnsettled && texts.unsettled,
-    isNotSent && stage === "token" && texts.notSentSignIn,
+    desk.out.length > 0 && texts.unsettled,
+    desk.isNotSent && stage === "token" && texts.notSentSignIn,
     isRefused && texts.tokenWrong,
     wrongPins > 0 && wrongPinText(stage, mostWrongPins - wrongPins, texts),
   ].filter((text) => text !== false);

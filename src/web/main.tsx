@@ -13,16 +13,18 @@ import type { RatesJson } from "../wire/rates.ts";
 import type { TokenJson } from "../wire/server.ts";
 import { Api } from "./api.ts";
 import { AppContext, useRead, useWatched } from "./app.ts";
-import { Counter, type Served } from "./counter.tsx";
+import { Counter } from "./counter.tsx";
 import { Desk } from "./desk.ts";
 import { Format } from "./format.ts";
-import { Header, type View, viewsOf } from "./header.tsx";
+import { Header } from "./header.tsx";
 import { keyTexts } from "./keyed-text.ts";
-import { Lock, useIdle } from "./lock.tsx";
-import { Audit, useAudit } from "./operator/audit.tsx";
+import { Lock, whenIdle } from "./lock.tsx";
+import { Audit } from "./operator/audit.tsx";
+import { AuditJob } from "./operator/audit-job.ts";
 import { Batch } from "./operator/batch.tsx";
 import { BatchJob } from "./operator/batch-job.ts";
 import { Position } from "./operator/position.tsx";
+import { type Place, viewsOf } from "./place.ts";
 import { accountsOfAll, Reads } from "./reads.ts";
 import { ignoreStrayRepeats } from "./repeats.ts";
 import { refusalText } from "./server-words.ts";
@@ -41,41 +43,31 @@ function firstLanguage(): Language {
   return navigator.language.startsWith("pl") ? "pl" : "en";
 }
 
-/** The work and the reads, which outlive every view and the lock. */
-function useWork() {
-  const { api, reads, desk, session, batch } = useMemo(() => {
-    const session = new Session(sessionStorage);
-    const api = new Api(
-      () => session.token,
-      (hadToken) => session.unauthorized(hadToken),
-    );
-    const reads = new Reads(api);
-    const desk = new Desk(api, reads, sessionStorage);
-    return { api, reads, session, desk, batch: new BatchJob(() => reads.stale(...accountsOfAll)) };
-  }, []);
-  useWatched(session, desk, reads, batch);
-  const audit = useAudit(api);
-  const [served, setServed] = useState<Served>({ pesel: undefined, isOpening: false });
-  useEffect(() => {
-    const ask = (event: Event) => {
-      const isBusy = batch.state.step === "working" || audit.progress !== undefined;
-      if (desk.out.length > 0 || isBusy) event.preventDefault();
-    };
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  }, [audit.progress !== undefined]);
-  useEffect(() => {
-    const refresh = () => document.visibilityState === "visible" && reads.refresh();
-    const timer = setInterval(refresh, refreshEveryMs);
-    addEventListener("focus", refresh);
-    document.addEventListener("visibilitychange", refresh);
-    return () => {
-      clearInterval(timer);
-      removeEventListener("focus", refresh);
-      document.removeEventListener("visibilitychange", refresh);
-    };
-  }, []);
-  return { api, reads, desk, session, audit, batch, served, setServed };
+// The work and the reads outlive every view and the lock.
+const session = new Session(sessionStorage);
+const api = new Api(
+  () => session.token,
+  (hadToken) => session.unauthorized(hadToken),
+);
+const reads = new Reads(api);
+const desk = new Desk(api, reads, sessionStorage);
+const batch = new BatchJob(api, () => reads.stale(...accountsOfAll));
+const audit = new AuditJob(api);
+
+/** Has the browser ask before it closes the page with work under way. */
+function askBeforeUnload(): void {
+  addEventListener("beforeunload", (event) => {
+    const isBusy = batch.state.step === "working" || audit.progress !== undefined;
+    if (desk.out.length > 0 || isBusy) event.preventDefault();
+  });
+}
+
+/** Reads again what others may have changed, each minute and when the page comes into sight. */
+function keepFresh(): void {
+  const refresh = () => document.visibilityState === "visible" && reads.refresh();
+  setInterval(refresh, refreshEveryMs);
+  addEventListener("focus", refresh);
+  document.addEventListener("visibilitychange", refresh);
 }
 
 function useLanguage() {
@@ -98,26 +90,24 @@ interface NotBegunProps {
   readonly failure: unknown;
   readonly texts: Texts;
   readonly language: Language;
-  /** Whether an order was sent that is not settled. */
-  readonly isUnsettled: boolean;
-  readonly onRetry: () => void;
 }
 
 /** Says why the page cannot begin, and tries again soon, unless the server has said when. */
-function NotBegun({ failure, texts, language, isUnsettled, onRetry }: NotBegunProps) {
+function NotBegun({ failure, texts, language }: NotBegunProps) {
   const refusal = failure instanceof FxError ? failure : undefined;
+  const retry = () => reads.stale("api/token");
   useEffect(() => {
     if (refusal?.retryAfterSeconds !== undefined) return undefined;
-    const timer = setTimeout(onRetry, retryMs);
+    const timer = setTimeout(retry, retryMs);
     return () => clearTimeout(timer);
   }, [failure]);
   return (
     <div class="wait">
       <p role="status">
         {refusal === undefined ? texts.offline : refusalText(refusal, language)}{" "}
-        <Button label={texts.retry} onClick={onRetry} />
+        <Button label={texts.retry} onClick={retry} />
       </p>
-      {isUnsettled && <p role="alert">{texts.unsettled}</p>}
+      {desk.out.length > 0 && <p role="alert">{texts.unsettled}</p>}
     </div>
   );
 }
@@ -125,22 +115,14 @@ function NotBegun({ failure, texts, language, isUnsettled, onRetry }: NotBegunPr
 function Page() {
   const { changeLanguage, ...speech } = useLanguage();
   const { texts } = speech;
-  const [chosen, setView] = useState<View>("counter");
-  const work = useWork();
-  const { api, reads, desk, session, audit, batch, served, setServed } = work;
-  const lock = () => session.lock();
-  useIdle(lock);
+  const [chosen, setPlace] = useState<Place>({ view: "counter", pesel: undefined, isOpening: false });
+  useWatched(session, desk, reads, batch, audit);
   const isOpen = session.stage === "open";
   const caller = useRead<TokenJson>(reads, isOpen ? "api/token" : undefined);
   const rates = useRead<RatesJson>(reads, caller.value && "api/rates");
-  const isUnsettled = desk.out.length > 0;
-  if (!isOpen) {
-    const { isNotSent } = desk;
-    return <Lock {...{ session, texts, isNotSent, isUnsettled }} />;
-  }
+  if (!isOpen) return <Lock {...{ session, desk, texts }} />;
   if (caller.failure !== undefined && caller.value === undefined) {
-    const onRetry = () => reads.stale("api/token");
-    return <NotBegun failure={caller.failure} {...speech} {...{ isUnsettled, onRetry }} />;
+    return <NotBegun failure={caller.failure} {...speech} />;
   }
   // The board comes with its figures at once, so that nothing below it moves.
   const isFirst = rates.value === undefined && rates.failure === undefined;
@@ -152,26 +134,28 @@ function Page() {
     );
   }
   // Somebody else may have signed in, whose role has fewer views.
-  const view = viewsOf(caller.value.role).includes(chosen) ? chosen : "counter";
-  const serve = (next: Served) => {
-    setServed(next);
-    setView("counter");
-  };
+  const view = viewsOf(caller.value.role).includes(chosen.view) ? chosen.view : "counter";
+  const place = { ...chosen, view };
+  const go = (to: Partial<Place>) => setPlace((now) => ({ ...now, ...to }));
+  const work = { api, reads, desk, batch, audit, caller: caller.value, rates: rates.value };
   return (
-    <AppContext.Provider value={{ api, reads, desk, caller: caller.value, ...speech, rates: rates.value }}>
-      <Header view={view} ratesRead={rates} onView={setView} onLanguage={changeLanguage} onLock={lock} />
-      <UnderWay view={view} served={served} batch={batch} audit={audit} onServe={serve} onView={setView} />
+    <AppContext.Provider value={{ ...work, ...speech, place, go }}>
+      <Header ratesRead={rates} onLanguage={changeLanguage} onLock={() => session.lock()} />
+      <UnderWay />
       <Part key={view}>
-        {view === "counter" && <Counter served={served} onServe={setServed} />}
+        {view === "counter" && <Counter />}
         {view === "till" && <Till key={caller.value.name} />}
         {view === "position" && <Position />}
-        {view === "audit" && <Audit job={audit} />}
-        {view === "batch" && <Batch job={batch} />}
+        {view === "audit" && <Audit />}
+        {view === "batch" && <Batch />}
       </Part>
     </AppContext.Provider>
   );
 }
 
+askBeforeUnload();
+keepFresh();
+whenIdle(() => session.lock());
 keyTexts();
 ignoreStrayRepeats(document);
 // The parts send what is typed; the browser sends no form.

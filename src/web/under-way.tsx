@@ -1,40 +1,28 @@
 import { housePlaceOf } from "../core/house.ts";
 import { useApp } from "./app.ts";
-import type { Served } from "./counter.tsx";
 import type { Order } from "./customer.ts";
 import { openingForm } from "./drafts.ts";
 import { Button } from "./elements.tsx";
 import { digitsOf } from "./format.ts";
-import type { View } from "./header.tsx";
-import type { AuditJob } from "./operator/audit.tsx";
-import type { BatchJob } from "./operator/batch-job.ts";
 import { fill } from "./texts.ts";
 
-interface UnderWayProps {
-  readonly view: View;
-  readonly served: Served;
-  readonly batch: BatchJob;
-  readonly audit: AuditJob;
-  readonly onServe: (served: Served) => void;
-  readonly onView: (view: View) => void;
-}
-
 /** Banners about work under way that is not in sight. */
-export function UnderWay({ view, served, batch, audit, onServe, onView }: UnderWayProps) {
-  const { desk, texts, format } = useApp();
+export function UnderWay() {
+  const { desk, batch, audit, texts, format, place, go } = useApp();
+  const { view, isOpening } = place;
   const isInSight = ({ kind, pesel }: Order) => {
     if (housePlaceOf(pesel) !== undefined) return view === "position";
     if (view !== "counter") return false;
-    return served.isOpening
+    return isOpening
       ? kind === "opening" && digitsOf(desk.draft(openingForm).pesel) === pesel
-      : kind !== "opening" && pesel === served.pesel;
+      : kind !== "opening" && pesel === place.pesel;
   };
   const show = (order: Order) => {
     const { kind, pesel, holder } = order;
-    if (housePlaceOf(pesel) !== undefined) return onView("position");
-    const isOpening = kind === "opening";
-    if (isOpening) desk.edit(openingForm, { ...holder, pesel, initial: String(order.in?.amount ?? "") });
-    onServe({ pesel: isOpening ? served.pesel : pesel, isOpening });
+    if (housePlaceOf(pesel) !== undefined) return go({ view: "position" });
+    if (kind === "opening")
+      desk.edit(openingForm, { ...holder, pesel, initial: String(order.in?.amount ?? "") });
+    go({ view: "counter", ...(kind === "opening" ? { isOpening: true } : { pesel, isOpening: false }) });
   };
   const jobs = [
     { name: "batch", isBusy: batch.isBusy },
@@ -66,7 +54,7 @@ export function UnderWay({ view, served, batch, audit, onServe, onView }: UnderW
         .map(({ name }) => (
           <div key={name} class="banner" role="status">
             {fill(texts.goesOn, texts[name])}{" "}
-            <Button label={texts.show} class="plain" onClick={() => onView(name)} />
+            <Button label={texts.show} class="plain" onClick={() => go({ view: name })} />
           </div>
         ))}
     </>

@@ -141,14 +141,13 @@ test("A batch on the page is carried out only after its dry run, is not left whi
             }
           },
         };
-        const api = server as unknown as Asked;
-        const job = new BatchJob(() => {});
+        const job = new BatchJob(server as unknown as Asked, () => {});
         for (const does of deeds) {
           const before = job.state;
           const had = before.results.length;
           const wasBusy = job.isBusy;
-          if (does === "choose") void job.choose(api, new File([content], "orders.csv"));
-          if (does === "work") void job.work(api);
+          if (does === "choose") void job.choose(new File([content], "orders.csv"));
+          if (does === "work") void job.work();
           if (does === "stop") job.stop();
           if (does === "leave") job.leave();
           if (wasBusy && ["choose", "work", "leave"].includes(does)) assert.equal(job.state, before);

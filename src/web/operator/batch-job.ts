@@ -39,6 +39,7 @@ const noBatch: Omit<BatchState, "results"> = {
 
 /** The batch that is tried or carried out. It goes on while its view is closed, or the page locked. */
 export class BatchJob extends Watched {
+  readonly #api: BatchServer;
   readonly #onMoved: () => void;
   #state: BatchState = { ...noBatch, results: [] };
   /** The rate table that the lines were tried at, by its id, and that they are carried out at or not at all. */
@@ -48,8 +49,9 @@ export class BatchJob extends Watched {
   #sending = new SentBatch();
 
   /** @param onMoved is called when a run has ended that moved money */
-  constructor(onMoved: () => void) {
+  constructor(api: BatchServer, onMoved: () => void) {
     super();
+    this.#api = api;
     this.#onMoved = onMoved;
   }
 
@@ -62,7 +64,7 @@ export class BatchJob extends Watched {
   }
 
   /** Reads a file, and tries what each line would do. */
-  async choose(api: BatchServer, chosen: File | undefined, encoding?: string): Promise<void> {
+  async choose(chosen: File | undefined, encoding?: string): Promise<void> {
     if (chosen === undefined || this.isBusy) return;
     this.leave();
     this.#set({ step: "reading", name: chosen.name });
@@ -87,22 +89,22 @@ export class BatchJob extends Watched {
       const isInDoubt = fault.fault === "encoding";
       return unfit(fault, isInDoubt ? { chosen, ...readingsOf(bytes, encoding) } : undefined);
     }
-    await this.#run(api, true);
+    await this.#run(true);
   }
 
   /** Carries out what was tried, or goes on with the rest. */
-  async work(api: BatchServer): Promise<void> {
+  async work(): Promise<void> {
     const { step } = this.#state;
     if (step !== "checked" && step !== "stopped") return;
     if (step === "checked") this.#set({ results: [], count: none });
     this.#set({ fault: undefined });
-    await this.#run(api, false);
+    await this.#run(false);
     this.#onMoved();
     const { step: end, fault } = this.#state;
     if (end !== "stopped" || !(fault instanceof FxError) || fault.code !== "rate-changed") return;
     // Lines already done are reported as done before; the fault says why it is tried again.
     this.#set({ results: [], count: none });
-    await this.#run(api, true);
+    await this.#run(true);
   }
 
   stop(): void {
@@ -119,11 +121,11 @@ export class BatchJob extends Watched {
   }
 
   /** Sends the lines that have no result yet. A dry run is at the rate table that is in force now. */
-  async #run(api: BatchServer, isDryRun: boolean): Promise<void> {
+  async #run(isDryRun: boolean): Promise<void> {
     this.#set({ step: isDryRun ? "checking" : "working" });
     this.#control = new AbortController();
     const { signal } = this.#control;
-    const sender = new BatchSender(api.copy(), signal, this.#sending);
+    const sender = new BatchSender(this.#api.copy(), signal, this.#sending);
     const { file, results } = this.#state;
     const lines = file?.lines ?? [];
     const had = new Set(results.map(({ line }) => line));

@@ -13,7 +13,6 @@ import { saveFile } from "../save.ts";
 import { fileFaultText, refusalText } from "../server-words.ts";
 import { fill } from "../texts.ts";
 import { type AnsweredLine, type KeyedFile, rejectsText, resultsText } from "./batch-file.ts";
-import type { BatchJob } from "./batch-job.ts";
 
 /** Refused lines in sight. */
 const shownRefusals = 100;
@@ -29,13 +28,9 @@ function useFaultText(): (fault: unknown) => string {
   };
 }
 
-interface BatchProps {
-  readonly job: BatchJob;
-}
-
 /** A file of orders, new accounts, deposits and withdrawals: tried first, then carried out. */
-export function Batch({ job }: BatchProps) {
-  const { texts } = useApp();
+export function Batch() {
+  const { batch, texts } = useApp();
   useEffect(() => {
     // A file that misses its place would be opened instead of the page.
     const keep = (event: Event) => event.preventDefault();
@@ -44,24 +39,24 @@ export function Batch({ job }: BatchProps) {
       for (const name of ["dragover", "drop"] as const) removeEventListener(name, keep);
     };
   }, []);
-  const { step, file } = job.state;
+  const { step, file } = batch.state;
   return (
     <main id="main" tabIndex={-1}>
       <section class="card batch" aria-label={texts.batch}>
         <h2>{texts.batch}</h2>
-        {step === "choose" && <Choice job={job} />}
-        {job.isBusy && <Progress job={job} />}
-        {file !== undefined && step !== "choose" && <Outcome job={job} file={file} />}
+        {step === "choose" && <Choice />}
+        {batch.isBusy && <Progress />}
+        {file !== undefined && step !== "choose" && <Outcome file={file} />}
       </section>
     </main>
   );
 }
 
 /** Asks for a file, and says what is wrong with the one that was chosen. */
-function Choice({ job }: BatchProps) {
-  const { api, format, texts } = useApp();
+function Choice() {
+  const { batch, format, texts } = useApp();
   const faultText = useFaultText();
-  const { name, fault, undecoded } = job.state;
+  const { name, fault, undecoded } = batch.state;
   const line = undecoded?.line;
   const place = line === undefined ? name : fill(texts.inLine, name, format.count(line));
   return (
@@ -74,12 +69,12 @@ function Choice({ job }: BatchProps) {
         <p key={encoding}>
           <Button
             label={fill(texts.tryOther, encoding)}
-            onClick={() => void job.choose(api, undecoded.chosen, encoding)}
+            onClick={() => void batch.choose(undecoded.chosen, encoding)}
           />{" "}
           {words.join(", ")}
         </p>
       ))}
-      <Drop label={texts.choose} hint={texts.drop} onFile={(chosen) => void job.choose(api, chosen)} />
+      <Drop label={texts.choose} hint={texts.drop} onFile={(chosen) => void batch.choose(chosen)} />
       <details>
         <summary>{texts.columns}</summary>
         <pre>{"pesel,from,to,toBuy,toSell\nname,surname,pesel,pln\nkind,pesel,amount,currency,note"}</pre>
@@ -88,9 +83,9 @@ function Choice({ job }: BatchProps) {
   );
 }
 
-function Progress({ job }: BatchProps) {
-  const { format, texts } = useApp();
-  const { step, file, results } = job.state;
+function Progress() {
+  const { batch, format, texts } = useApp();
+  const { step, file, results } = batch.state;
   const total = file?.lines.length ?? 0;
   return (
     <div class="progress" role="status">
@@ -105,23 +100,25 @@ function Progress({ job }: BatchProps) {
         max={total || 1}
         value={file === undefined ? undefined : results.length}
       />
-      {file !== undefined && <Button label={texts.stop} onClick={() => job.stop()} />}
+      {file !== undefined && <Button label={texts.stop} onClick={() => batch.stop()} />}
     </div>
   );
 }
 
 /** The results of the lines so far, and the actions that are left. */
-function Outcome({ job, file }: BatchProps & { readonly file: KeyedFile }) {
-  const { format, texts } = useApp();
+function Outcome({ file }: { readonly file: KeyedFile }) {
+  const { batch, format, texts } = useApp();
   const faultText = useFaultText();
-  const { step, name, results, count, fault } = job.state;
+  const { step, name, results, count, fault } = batch.state;
   const isTrial = step === "checking" || step === "checked";
   const total = file.lines.length;
   const tiles: readonly (readonly [label: string, value: number, isBad?: boolean])[] = [
     [isTrial ? texts.wouldBeDone : texts.linesDone, count.done],
     [texts.doneBefore, count.replayed],
     [isTrial ? texts.wouldBeRefused : texts.refused, count.refused, true],
-    ...(!job.isBusy && results.length < total ? ([[texts.left, total - results.length, true]] as const) : []),
+    ...(!batch.isBusy && results.length < total
+      ? ([[texts.left, total - results.length, true]] as const)
+      : []),
   ];
   const isMoved = fault instanceof FxError && fault.code === "rate-changed";
   return (
@@ -145,7 +142,7 @@ function Outcome({ job, file }: BatchProps & { readonly file: KeyedFile }) {
         ))}
       </dl>
       {fault !== undefined && <p role="alert">{isMoved ? texts.batchRateMoved : faultText(fault)}</p>}
-      {!job.isBusy && (
+      {!batch.isBusy && (
         <>
           <p role="status" class={step === "finished" ? "good" : ""}>
             {step === "checked"
@@ -154,7 +151,7 @@ function Outcome({ job, file }: BatchProps & { readonly file: KeyedFile }) {
                 ? texts.finished
                 : texts.batchStopped}
           </p>
-          <Actions job={job} file={file} />
+          <Actions file={file} />
           <Moves results={results} />
           <Refusals results={results} />
         </>
@@ -163,9 +160,9 @@ function Outcome({ job, file }: BatchProps & { readonly file: KeyedFile }) {
   );
 }
 
-function Actions({ job, file }: BatchProps & { readonly file: KeyedFile }) {
-  const { api, format, texts } = useApp();
-  const { step, results, count } = job.state;
+function Actions({ file }: { readonly file: KeyedFile }) {
+  const { batch, format, texts } = useApp();
+  const { step, results, count } = batch.state;
   const { header } = file.format;
   const rejects = step === "checked" ? "" : rejectsText(header, results);
   return (
@@ -175,11 +172,11 @@ function Actions({ job, file }: BatchProps & { readonly file: KeyedFile }) {
           <Button
             label={fill(texts.carryOutLines, format.count(count.done))}
             class="primary"
-            onClick={() => void job.work(api)}
+            onClick={() => void batch.work()}
           />
         )}
         {step === "stopped" && (
-          <Button label={texts.goOn} class="primary" onClick={() => void job.work(api)} />
+          <Button label={texts.goOn} class="primary" onClick={() => void batch.work()} />
         )}
         {step !== "checked" && (
           <Button
@@ -195,7 +192,7 @@ function Actions({ job, file }: BatchProps & { readonly file: KeyedFile }) {
             }
           />
         )}
-        <Button label={texts.another} onClick={() => job.leave()} />
+        <Button label={texts.another} onClick={() => batch.leave()} />
       </div>
       {rejects !== "" && <p class="muted">{texts.refusedHint}</p>}
     </>

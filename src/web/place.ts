@@ -1,0 +1,16 @@
+import { includes, type Role } from "../wire/role.ts";
+
+export type View = "counter" | "position" | "till" | "audit" | "batch";
+
+/** What is in sight: a view and, at the counter, who is served or whose account is being opened. */
+export interface Place {
+  readonly view: View;
+  readonly pesel: string | undefined;
+  readonly isOpening: boolean;
+}
+
+/** The views that a role may have, in the order of their tabs. */
+export function viewsOf(role: Role): readonly View[] {
+  if (includes(role, "operator")) return ["counter", "till", "position", "batch", "audit"];
+  return includes(role, "teller") ? ["counter", "till"] : ["counter"];
+}
