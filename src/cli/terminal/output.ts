@@ -1,3 +1,4 @@
+import Table from "cli-table3";
 import stringWidth from "fast-string-width";
 import type { CurrencyCode } from "../../core/currency.ts";
 import { type Decimal, formatDecimal } from "../../core/decimal.ts";
@@ -27,8 +28,6 @@ export interface Column<Item> {
   readonly terminalOnly?: boolean;
   /** Left out where no row has anything in it. */
   readonly sparse?: boolean;
-  /** Characters at a terminal, at least. */
-  readonly least?: number;
 }
 
 /** A column that wraps is not made narrower than this. */
@@ -85,7 +84,7 @@ export function recordText(screen: Screen, pairs: Pairs): string {
 }
 
 /** A column with its cells, from top to bottom. */
-interface FilledColumn extends Pick<Column<unknown>, "title" | "align" | "optional" | "wraps" | "least"> {
+interface FilledColumn extends Pick<Column<unknown>, "title" | "align" | "optional" | "wraps"> {
   readonly cells: readonly string[];
 }
 
@@ -136,26 +135,19 @@ function rowsOf(columns: readonly FilledColumn[]): string[][] {
   return (first?.cells ?? []).map((_, row) => columns.map(({ cells }) => cells[row] ?? ""));
 }
 
-function layOut({ paint }: Screen, columns: readonly FilledColumn[], hasTitles: boolean): string {
-  const titled = columns.map(({ title, cells, ...column }) => {
-    const shown = hasTitles ? [paint.bold(title), ...cells] : cells;
-    return { ...column, title, cells: shown, most: Math.max(column.least ?? 0, width(shown.join("\n"))) };
-  });
-  return rowsOf(titled)
-    .flatMap((row) => {
-      const cells = row.map((cell) => cell.split("\n"));
-      const height = Math.max(...cells.map(({ length }) => length));
-      return Array.from({ length: height }, (_, line) =>
-        titled.map(({ most, align }, index) => padded(cells[index]?.[line] ?? "", most, align)).join("  "),
-      );
-    })
-    .map((line) => line.trimEnd())
-    .join("\n");
-}
+/** Without the borders and colours that cli-table3 draws by default, also in pipes. */
+const edges =
+  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
+const look = {
+  style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
+  chars: { ...Object.fromEntries(edges.split(" ").map((edge) => [edge, ""])), middle: "  " },
+};
 
-function padded(text: string, columns: number, align: "right" | undefined): string {
-  const space = " ".repeat(columns - width(text));
-  return align === "right" ? space + text : text + space;
+function layOut({ paint }: Screen, columns: readonly FilledColumn[], hasTitles: boolean): string {
+  const head = hasTitles ? columns.map(({ title }) => paint.bold(title)) : [];
+  const table = new Table({ head, colAligns: columns.map(({ align }) => align ?? "left"), ...look });
+  table.push(...rowsOf(columns));
+  return table.toString().replace(/ +$/gm, "");
 }
 
 /** A currency, and amounts in its minor units. */
