@@ -19,12 +19,12 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
 
   const run = (...chunks: (readonly BulkLine[])[]) => answersTo(service, ...chunks);
 
-  describe("a bulk", () => {
-    test("A bulk of nothing is answered with nothing", async () => {
+  describe("a batch", () => {
+    test("A batch of nothing is answered with nothing", async () => {
       assert.deepEqual(await run(), []);
     });
 
-    test("A bulk does the lines of one account in their order, whatever chunks they come in", async () => {
+    test("A batch does the lines of one account in their order, whatever chunks they come in", async () => {
       const index = 8800;
       const pesel = adult(index);
       const buy = { kind: "exchange", pesel, ...terms("buy 100 USD for PLN") } as const;
@@ -40,7 +40,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual(last.account.balances, (await service.account(pesel)).balances);
     });
 
-    test("A bulk says what each order sold and bought, and what a deposit leaves", async () => {
+    test("A batch says what each order sold and bought, and what a deposit leaves", async () => {
       const pesel = await person();
       const cash = { kind: "deposit", pesel, amount: decimal("5"), note: undefined } as const;
       const { balances } = await service.account(pesel);
@@ -55,7 +55,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual(texts(deposit.account.balances), ["968.00 PLN", "10.00 USD"]);
     });
 
-    test("A bulk answers a line that cannot be read with what is wrong, in its place", async () => {
+    test("A batch answers a line that cannot be read with what is wrong, in its place", async () => {
       const pesel = await person();
       const wrong = new FxError("invalid-request", "This is no line.");
       assert.deepEqual(
@@ -64,7 +64,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       );
     });
 
-    test("A bulk whose source of lines fails answers the lines before, and fails with that error", async () => {
+    test("A batch whose source of lines fails answers the lines before, and fails with that error", async () => {
       const index = 8801;
       const fault = new Error("no more can be read");
       async function* lines(): AsyncGenerator<readonly BulkLine[]> {
@@ -79,7 +79,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual(codesOf(answers), ["done"]);
     });
 
-    test("A bulk that nobody reads any more takes no more lines in, and waits for none", async () => {
+    test("A batch that nobody reads any more takes no more lines in, and waits for none", async () => {
       const pesel = await person();
       let taken = 0;
       async function* lines(): AsyncGenerator<readonly BulkLine[]> {
@@ -94,7 +94,7 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       assert.ok(taken <= 1);
     });
 
-    test("A bulk sent again with its keys does nothing twice", async () => {
+    test("A batch sent again with its keys does nothing twice", async () => {
       const pesel = await person();
       const lines = [1, 2].map(
         (number): BulkLine => ({

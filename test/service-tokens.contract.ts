@@ -53,7 +53,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
       assert.deepEqual((await service.audit()).findings, []);
     });
 
-    test("The token's name is in the entry of a closing, and of each line of a bulk", async () => {
+    test("The token's name is in the entry of a closing, and of each line of a batch", async () => {
       const index = 7401;
       const pesel = adult(index);
       const rich = await person();
@@ -161,7 +161,7 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
       }
     });
 
-    test("A key that another token used is refused for openings, deposits, changes of name and lines of a bulk, too", async () => {
+    test("A key that another token used is refused for openings, deposits, changes of name and lines of a batch, too", async () => {
       const index = 7402;
       const pesel = adult(index);
       const given = opening({ index, key: "open" });

@@ -32,7 +32,7 @@ const longestLine = 16_384;
 const longestWaitMs = 60_000;
 
 /**
- * One bulk at a server, over one stream as long as nothing happens to it. Lines without an answer are sent again with
+ * One batch at a server, over one stream as long as nothing happens to it. Lines without an answer are sent again with
  * their keys. A dry run is only begun again while nothing of it was answered: its answers rest on the lines before.
  */
 export class Bulk {

@@ -14,7 +14,7 @@ import { breakOff } from "./lifecycle.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Further fields of the request's line in the log; those of a bulk are known when all its lines are answered. */
+    /** Further fields of the request's line in the log; those of a batch are known when all its lines are answered. */
     outcome: object | Promise<object> | undefined;
   }
 }

@@ -25,7 +25,7 @@ export interface ApiOptions extends Pick<AccessOptions, "tokens"> {
   readonly prefix?: string;
   /** 10 s and 5 s if absent. */
   readonly slowAnswers?: SlowAnswers | undefined;
-  /** A bulk ends when no byte has moved either way for this long. 30 s if absent. */
+  /** A batch ends when no byte has moved either way for this long. 30 s if absent. */
   readonly bulkIdleTimeoutMs?: number;
   /** Where the build put the page for tellers. */
   readonly page?: string | undefined;

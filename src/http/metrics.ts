@@ -18,7 +18,7 @@ export interface Metrics {
     read: () => A,
     carryOut: (asked: A) => Promise<T>,
   ): Promise<T>;
-  /** Counts a line of a bulk, and gives its result: "settled", "opened", "replayed" or the code of the refusal. */
+  /** Counts a line of a batch, and gives its result: "settled", "opened", "replayed" or the code of the refusal. */
   bulkLine(line: BulkLine, answer: BulkAnswer): string;
   /** Prometheus's text format. */
   text(): Promise<string>;
@@ -63,7 +63,7 @@ export function openMetrics(options: MetricOptions): Metrics {
   const count = countRequests(probes, registers);
   const lines = new Counter({
     name: "fx_bulk_lines_total",
-    help: "Answered lines of bulks by result: settled, opened, replayed, or the code of the refusal",
+    help: "Answered lines of batches by result: settled, opened, replayed, or the code of the refusal",
     labelNames: ["result"],
     registers,
   });
@@ -112,7 +112,7 @@ function observeCommits(commits: Commits, registers: Registry[]): void {
   });
   const sizes = new Histogram({
     name: "fx_commit_requests",
-    help: "Requests and lines of bulks in a group commit",
+    help: "Requests and lines of batches in a group commit",
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
     registers,
   });
@@ -209,7 +209,10 @@ type Gauges = Readonly<Record<string, readonly [help: string, read: () => number
 
 function gaugesOf({ probes, now, certificateExpires }: MetricOptions): Gauges {
   return {
-    fx_waiting_requests: ["Requests and lines of bulks that wait for a commit", () => probes.commits.waiting],
+    fx_waiting_requests: [
+      "Requests and lines of batches that wait for a commit",
+      () => probes.commits.waiting,
+    ],
     fx_tls_certificate_expires_at_seconds: [
       "When the TLS certificate expires, in seconds since 1970; absent without TLS",
       () => {

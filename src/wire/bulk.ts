@@ -159,7 +159,7 @@ export function encodeBody(request: Request): object {
 }
 
 /**
- * The text of a line, without a line feed: the opposite of `parseTrialLine` and, for the kinds of a bulk, `parseBulkLine`.
+ * The text of a line, without a line feed: the opposite of `parseTrialLine` and, for the kinds of a batch, `parseBulkLine`.
  * @throws FxError invalid-request if a JSON number cannot say the amount exactly, or the key is not valid
  */
 export function encodeBulkLine(request: Request): string {

@@ -54,7 +54,7 @@ export function errorsOf(operation: Operation): readonly AnswerCode[] {
   if (path.includes("{pesel}")) all.push("invalid-pesel", "account-not-found");
   if (takesKey(operation)) all.push("idempotency-key-reused");
   if (tag !== "server") all.push("overloaded");
-  // The lines of a bulk fail one by one.
+  // The lines of a batch fail one by one.
   if (tag !== "server" && lines !== "both") all.push("storage-unavailable");
   if (role !== "anyone") all.push("unauthorized");
   if (!isProbe(path)) all.push("rate-limited");

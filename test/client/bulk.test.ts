@@ -45,7 +45,7 @@ const order = (index: number, key?: string, text = "buy 0.01 USD for PLN") => ({
   key,
 });
 
-/** The answers of one bulk, whose lines come a few at a time. */
+/** The answers of one batch, whose lines come a few at a time. */
 async function bulk(t: TestContext, url: string, lines: readonly BulkLine[]): Promise<BulkAnswer[]> {
   const service = openHttpService(url, { pauseMs: 1 });
   t.after(() => service.close());
@@ -122,8 +122,8 @@ test("Lines without a key that were sent when the connection was reset have an u
   assert.ok(done > 0 && done <= mayBeDone, `${done} done, and ${mayBeDone} told as perhaps done`);
 });
 
-describe("a bulk at a server", () => {
-  test("A bulk at a server answers a line that cannot be read before more come", async (t) => {
+describe("a batch at a server", () => {
+  test("A batch at a server answers a line that cannot be read before more come", async (t) => {
     const { url } = await instance(t);
     const service = openHttpService(url);
     t.after(() => service.close());
@@ -144,16 +144,16 @@ describe("a bulk at a server", () => {
     assert.deepEqual(answers.map(outcome), ["invalid-request", "done"]);
   });
 
-  test("Every line of a bulk is answered as unreachable where nobody listens", async (t) => {
+  test("Every line of a batch is answered as unreachable where nobody listens", async (t) => {
     const answers = await bulk(t, await unusedUrl(), [order(0, "a"), order(1), order(0, "b")]);
     assert.deepEqual(answers.map(outcome), ["unreachable", "unreachable", "unreachable"]);
   });
 });
 
-describe("a bulk whose connection breaks", () => {
-  test("A bulk whose connection breaks at any place is finished over others, and does nothing twice", async (t) => {
+describe("a batch whose connection breaks", () => {
+  test("A batch whose connection breaks at any place is finished over others, and does nothing twice", async (t) => {
     for (let place = 1; place < 6000; place += 517) {
-      await t.test(`A bulk cut after ${place} bytes is finished`, async (t) => {
+      await t.test(`A batch cut after ${place} bytes is finished`, async (t) => {
         const { url, exchanges } = await instance(t);
         const proxy = await cutter(t, url, (connection) => place + 600 * connection);
         const lines = Array.from({ length: 60 }, (_, index) => order(index, `k${index}`));
@@ -164,7 +164,7 @@ describe("a bulk whose connection breaks", () => {
     }
   });
 
-  test("Lines without keys have an unknown outcome when the connection of their bulk breaks, and are sent once", async (t) => {
+  test("Lines without keys have an unknown outcome when the connection of their batch breaks, and are sent once", async (t) => {
     const { url, exchanges } = await instance(t);
     const proxy = await cutter(t, url, () => 1000);
     const answers = await bulk(
@@ -182,14 +182,14 @@ describe("a bulk whose connection breaks", () => {
     assert.ok((await exchanges()) <= 60);
   });
 
-  test("Lines have an unknown outcome when the connection of their bulk breaks for good", async (t) => {
+  test("Lines have an unknown outcome when the connection of their batch breaks for good", async (t) => {
     const { url } = await instance(t);
     const proxy = await cutter(t, url, () => 1);
     const answers = await bulk(t, proxy, [order(0, "a"), order(1, "b")]);
     assert.deepEqual(answers.map(outcome), ["outcome-unknown", "outcome-unknown"]);
   });
 
-  test("A bulk whose answers nobody reads any more is not sent again", async (t) => {
+  test("A batch whose answers nobody reads any more is not sent again", async (t) => {
     const { url, exchanges } = await instance(t);
     let connections = 0;
     const proxy = await cutter(t, url, () => {
@@ -230,7 +230,7 @@ describe("a bulk whose connection breaks", () => {
     "the notice of a stop": encodeProblem(new FxError("overloaded", "stopping"), "r"),
     "a failure of the server": encodeProblem(new FxError("internal", "failed"), "r"),
   })) {
-    test(`A bulk whose last answer comes together with ${what} has its answers, and ends`, async (t) => {
+    test(`A batch whose last answer comes together with ${what} has its answers, and ends`, async (t) => {
       const done = JSON.stringify({ line: 1, status: 204, receipt: "r", replayed: false });
       const end = JSON.stringify({ line: null, status: ending.status, problem: ending });
       const { url } = await openHttpStandIn(t, (response) => response.end(`${done}\n${end}\n`));
@@ -238,7 +238,7 @@ describe("a bulk whose connection breaks", () => {
     });
   }
 
-  test("A line that is sent again after a broken connection is done before only if it was before the bulk began", async (t) => {
+  test("A line that is sent again after a broken connection is done before only if it was before the batch began", async (t) => {
     const replayed = (line: number, secondsAgo: number) =>
       `${JSON.stringify({ line, status: 204, replayed: true, receipt: receiptFrom(secondsAgo) })}\n`;
     const { url } = await openHttpStandIn(
@@ -251,7 +251,7 @@ describe("a bulk whose connection breaks", () => {
     assert.deepEqual(answers.map(outcome), ["done", "replayed"]);
   });
 
-  test("A bulk that a stopping server ends is finished at the next, keys or not", async (t) => {
+  test("A batch that a stopping server ends is finished at the next, keys or not", async (t) => {
     const { url, exchanges } = await instance(t);
     let stopped = 0;
     const server = createServer((request, response) => {

@@ -186,7 +186,7 @@ class Client {
     if (await this.settle(leg("withdrawal", index))) await this.settle(leg("deposit", other));
   }
 
-  /** Sends orders as lines of one bulk request; those without an answer go into another one. */
+  /** Sends orders as lines of one batch request; those without an answer go into another one. */
   async #bulk(): Promise<void> {
     let open = Array.from({ length: 2 + this.#chance.below(10) }, () => this.#order());
     for (;;) {

@@ -95,7 +95,7 @@ interface BulkLine {
   readonly problem?: { readonly code: string };
 }
 
-/** The events of a bulk's answer, one for each line sent. */
+/** The events of a batch's answer, one for each line sent. */
 export function ofLines(answer: Answer, lines: number): readonly Answered[] {
   const { status, text, failure } = answer;
   if (status !== 200) return Array.from({ length: lines }, () => ofFailure(answer));
@@ -105,7 +105,7 @@ export function ofLines(answer: Answer, lines: number): readonly Answered[] {
     const parsed = parse(line) as BulkLine;
     found.set(parsed.line, ofLine(parsed));
   }
-  const none: Answered = { event: "unknown", why: failure ?? "no line in the answer to a bulk" };
+  const none: Answered = { event: "unknown", why: failure ?? "no line in the answer to a batch" };
   return Array.from({ length: lines }, (_, index) => found.get(index + 1) ?? none);
 }
 

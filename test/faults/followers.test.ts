@@ -16,7 +16,7 @@ import { centOrder, sendOrder } from "./orders.ts";
 
 const accounts = 16;
 const clients = 16;
-/** Clients of these that send bulks, to one of the servers. */
+/** Clients of these that send batches, to one of the servers. */
 const bulks = 1;
 const bulkLines = 200;
 const cuts = 100;
@@ -41,7 +41,7 @@ function accountOf(nth: number, count: number): string {
   return adult(((2 * count) % accounts) + (nth % 2));
 }
 
-/** A bulk, which takes longer to commit than an order. Resolves to its lines if all of them are done. */
+/** A batch, which takes longer to commit than an order. Resolves to its lines if all of them are done. */
 async function sendBulk(url: string, name: string, nth: number): Promise<number> {
   const lines = Array.from({ length: bulkLines }, (_, line) => {
     return {

@@ -77,7 +77,7 @@ describe("The fuzzer's check of an answer", () => {
     ],
     ["finds a token in an answer", asked("account", "viewer"), answer(200, json, "fxt_o"), /a token/],
     [
-      "finds an unanswered line of a bulk",
+      "finds an unanswered line of a batch",
       { ...asked("bulk", "teller"), body: Buffer.from("{}\n") },
       answer(200, "application/x-ndjson", ""),
       /lines {2}answered, of 1/,

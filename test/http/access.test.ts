@@ -293,7 +293,7 @@ describe("the log", () => {
 describe("a stream under way", () => {
   const lines = (token: string) => ({ headers: { ...linesType, ...bearer(token) } });
 
-  test("A bulk is ended when its token is revoked; the lines before that are done and answered", async (t) => {
+  test("A batch is ended when its token is revoked; the lines before that are done and answered", async (t) => {
     const { url, callers } = await guarded(t);
     const bulk = new BulkClient(url, lines("teller"));
     t.after(() => bulk.cut());
@@ -304,7 +304,7 @@ describe("a stream under way", () => {
     assert.deepEqual([last?.line, last?.status, last?.problem?.code], [null, 401, "unauthorized"]);
   });
 
-  test("A bulk whose client reads nothing is logged once when its token is revoked", async (t) => {
+  test("A batch whose client reads nothing is logged once when its token is revoked", async (t) => {
     const { passed: gate, release } = openGate();
     const own = await guarded(t, {
       bulk: async function* () {
@@ -318,7 +318,7 @@ describe("a stream under way", () => {
     await bulk.response();
     own.callers.delete("teller");
     await own.logged(/"msg":"token refused"/);
-    // The tokens of bulks under way are looked up every 250 ms: a second line would come with the next look.
+    // The tokens of batches under way are looked up every 250 ms: a second line would come with the next look.
     await pause(600);
     release();
     assert.equal(own.log().match(/"msg":"token refused"/g)?.length, 1);
@@ -351,7 +351,7 @@ describe("a stream under way", () => {
     });
   }
 
-  test("A bulk is ended when its token expires", async (t) => {
+  test("A batch is ended when its token expires", async (t) => {
     const { url, clock } = await guarded(t);
     const bulk = new BulkClient(url, lines("late"));
     t.after(() => bulk.cut());
@@ -361,7 +361,7 @@ describe("a stream under way", () => {
     assert.equal((await bulk.next())?.problem?.code, "unauthorized");
   });
 
-  test("A bulk without the role is refused before its lines are read", async () => {
+  test("A batch without the role is refused before its lines are read", async () => {
     const bulk = new BulkClient(server.url, lines("viewer"));
     const { statusCode } = await bulk.response();
     bulk.cut();

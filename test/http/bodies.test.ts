@@ -209,7 +209,7 @@ describe("requests of which a part would not be read", () => {
     });
   }
 
-  test("A bulk in another charset, or with announced trailer fields, is refused with 400", async () => {
+  test("A batch in another charset, or with announced trailer fields, is refused with 400", async () => {
     const line = `${JSON.stringify(requests().exchange.body)}\n`;
     const before = await state();
     const type = "application/x-ndjson";

@@ -53,8 +53,8 @@ async function linesCounted(url: string): Promise<Record<string, number>> {
 }
 
 for (const adapter of adapters) {
-  describe(`a bulk over ${adapter.name}`, () => {
-    test("A bulk that is cut off and sent again does each of its lines once", async (t) => {
+  describe(`a batch over ${adapter.name}`, () => {
+    test("A batch that is cut off and sent again does each of its lines once", async (t) => {
       const { url, service } = await opened(t, lasting, "", { store: await adapter.open(t) });
       const lines = orders(2000);
       for (const [sent, answered] of [
@@ -82,7 +82,7 @@ for (const adapter of adapters) {
       assert.deepEqual((await service.audit()).findings, []);
     });
 
-    test("A bulk that a stop ends has done what it answered, and nothing else", async (t) => {
+    test("A batch that a stop ends has done what it answered, and nothing else", async (t) => {
       const store = await adapter.open(t);
       const server = await opened(t, lasting, "", { store });
       const client = new BulkClient(server.url);
@@ -103,7 +103,7 @@ for (const adapter of adapters) {
   });
 }
 
-describe("a line of a bulk", () => {
+describe("a line of a batch", () => {
   const server = useServer();
   before(async () => {
     await send(server.url, "POST", "/api/user", { body: opening });
@@ -218,13 +218,13 @@ describe("a line of a bulk", () => {
   });
 });
 
-describe("a bulk over HTTP", () => {
+describe("a batch over HTTP", () => {
   const server = useServer();
   before(async () => {
     await send(server.url, "POST", "/api/user", { body: opening });
   });
 
-  test("A bulk begins its answer before the first line", async () => {
+  test("A batch begins its answer before the first line", async () => {
     const client = new BulkClient(server.url);
     const { statusCode, headers } = await client.response();
     assert.deepEqual([statusCode, headers["content-type"]], [200, "application/x-ndjson; charset=utf-8"]);
@@ -233,7 +233,7 @@ describe("a bulk over HTTP", () => {
     assert.deepEqual(await client.rest(), []);
   });
 
-  test("A bulk answers a line before the next one comes, and single requests go between", async () => {
+  test("A batch answers a line before the next one comes, and single requests go between", async () => {
     const client = new BulkClient(server.url);
     for (const line of [1, 3]) {
       client.write(order, "{");
@@ -248,7 +248,7 @@ describe("a bulk over HTTP", () => {
     assert.deepEqual(await client.rest(), []);
   });
 
-  test("A bulk is refused while 64 are under way", async () => {
+  test("A batch is refused while 64 are under way", async () => {
     const clients = Array.from({ length: 64 }, () => new BulkClient(server.url));
     for (const client of clients) await client.response();
     const refused = new BulkClient(server.url);
@@ -263,7 +263,7 @@ describe("a bulk over HTTP", () => {
     assert.equal((await later.rest()).length, 1);
   });
 
-  test("A bulk may come with or without Content-Length, and with Expect: 100-continue", async () => {
+  test("A batch may come with or without Content-Length, and with Expect: 100-continue", async () => {
     const text = `${JSON.stringify(order)}\n`;
     const length = { ...linesType, "content-length": String(text.length) };
     for (const headers of [length, linesType, { ...length, expect: "100-continue" }]) {
@@ -272,14 +272,14 @@ describe("a bulk over HTTP", () => {
   });
 
   for (const type of ["application/json", "text/plain", "ndjson"]) {
-    test(`A bulk sent as ${type} is refused before any line`, async () => {
+    test(`A batch sent as ${type} is refused before any line`, async () => {
       const headers = { "content-type": type };
       const answer = await send(server.url, "POST", "/api/bulk", { headers, body: JSON.stringify(order) });
       assert.match(isProblem(answer, "invalid-request").detail, /application\/x-ndjson\.$/);
     });
   }
 
-  test("A bulk without a body and a type is refused", async () => {
+  test("A batch without a body and a type is refused", async () => {
     isProblem(await send(server.url, "POST", "/api/bulk"), "invalid-request");
   });
 
@@ -288,12 +288,12 @@ describe("a bulk over HTTP", () => {
     isProblem(await send(server.url, "POST", "/api/user", { headers: linesType, body }), "invalid-request");
   });
 
-  test("A bulk may name its character set", async () => {
+  test("A batch may name its character set", async () => {
     const headers = { "content-type": "application/x-ndjson; charset=utf-8" };
     assert.deepEqual((await sendBulk(server.url, [order], { headers })).map(brief), ["1 200"]);
   });
 
-  test("A bulk leaves its connection to the next request", async (t) => {
+  test("A batch leaves its connection to the next request", async (t) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());
     const first = new BulkClient(server.url, { agent });
@@ -305,7 +305,7 @@ describe("a bulk over HTTP", () => {
     assert.equal(second.request.reusedSocket, true);
   });
 
-  test("A bulk is counted line by line, and its orders among the orders", async (t) => {
+  test("A batch is counted line by line, and its orders among the orders", async (t) => {
     const { url } = await started(t);
     const none = await linesCounted(url);
     assert.deepEqual([none.settled, none.opened, none["insufficient-funds"]], [0, 0, 0]);
@@ -329,7 +329,7 @@ describe("a bulk over HTTP", () => {
     assert.match(text, /^fx_changes_total\{kind="withdrawal",result="insufficient-funds"\} 1$/m);
   });
 
-  test("A bulk is one line in the log, with the outcomes of its lines and without a PESEL", async (t) => {
+  test("A batch is one line in the log, with the outcomes of its lines and without a PESEL", async (t) => {
     const { url, log } = await started(t);
     await sendBulk(url, [opening, order, order, { ...order, toBuy: 1e6 }]);
     await until(() => log().includes("/api/bulk"));
@@ -342,7 +342,7 @@ describe("a bulk over HTTP", () => {
     assert.ok(!log().includes(pesel));
   });
 
-  test("A bulk logs a failure of the store once, and answers it for each line", async (t) => {
+  test("A batch logs a failure of the store once, and answers it for each line", async (t) => {
     const { url, store, log } = await opened(t);
     t.mock.method(store, "transact", async () => {
       throw new FxError("storage-unavailable", "The disk is gone.");
@@ -359,8 +359,8 @@ const longAnswered = Object.fromEntries(
   Array.from({ length: 20 }, (_, index) => ["x".repeat(40) + index, 1]),
 );
 
-describe("a client of a bulk", () => {
-  test("A client of a bulk that does not read is not read either, and gets all answers once it reads", async (t) => {
+describe("a client of a batch", () => {
+  test("A client of a batch that does not read is not read either, and gets all answers once it reads", async (t) => {
     const { url } = await started(t);
     const client = new BulkClient(url);
     const response = await client.response();
@@ -377,7 +377,7 @@ describe("a client of a bulk", () => {
     assert.equal((await client.rest()).length, total);
   });
 
-  test("A client of a bulk that sends 1,000 lines before it reads gets all their answers", async (t) => {
+  test("A client of a batch that sends 1,000 lines before it reads gets all their answers", async (t) => {
     const { url } = await opened(t, {}, "", { bulkIdleTimeoutMs: 2000 });
     const client = new BulkClient(url);
     client.end(...orders(linesBeforeReading));
@@ -385,7 +385,7 @@ describe("a client of a bulk", () => {
     assert.equal((await client.rest()).filter(({ status }) => status === 200).length, linesBeforeReading);
   });
 
-  test("A client that sends too many lines before it reads gets their answers, and then why its bulk ended", async (t) => {
+  test("A client that sends too many lines before it reads gets their answers, and then why its batch ended", async (t) => {
     const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 1000 });
     const client = new BulkClient(url);
     client.end(...Array(20_000).fill(longAnswered));
@@ -399,7 +399,7 @@ describe("a client of a bulk", () => {
     assert.ok(answers.slice(0, -1).every(({ line }, index) => line === index + 1));
   });
 
-  test("The line of a bulk that was cut off in the log counts every line that was settled", async (t) => {
+  test("The line of a batch that was cut off in the log counts every line that was settled", async (t) => {
     const { url, service, log } = await opened(t);
     const client = new BulkClient(url);
     client.write(...orders(3000));
@@ -412,7 +412,7 @@ describe("a client of a bulk", () => {
     assert.equal(Number(settled), length);
   });
 
-  test("A client of a bulk that is silent for too long is told so", async (t) => {
+  test("A client of a batch that is silent for too long is told so", async (t) => {
     const { url, log } = await opened(t, {}, "", { bulkIdleTimeoutMs: 1000 });
     const client = new BulkClient(url);
     client.write(order);
@@ -423,7 +423,7 @@ describe("a client of a bulk", () => {
     await until(() => log().includes('"ended":"invalid-request"'));
   });
 
-  test("A client of a bulk that never reads its answers is cut off", async (t) => {
+  test("A client of a batch that never reads its answers is cut off", async (t) => {
     const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 500 });
     const text = Array(12_000).fill(JSON.stringify(longAnswered)).join("\n");
     const client = new BulkClient(url);
@@ -433,7 +433,7 @@ describe("a client of a bulk", () => {
     assert.match(log(), /"ended":"cut"/);
   });
 
-  test("A bulk may take longer than the time limit for receiving a request", async (t) => {
+  test("A batch may take longer than the time limit for receiving a request", async (t) => {
     const { app, url } = await opened(t);
     const connected = once(app.server, "connection");
     const client = new BulkClient(url);
@@ -447,7 +447,7 @@ describe("a client of a bulk", () => {
     assert.deepEqual((await client.rest()).map(brief), ["2 200"]);
   });
 
-  test("A bulk that breaks the chunked encoding is cut off", async (t) => {
+  test("A batch that breaks the chunked encoding is cut off", async (t) => {
     const { url, log } = await opened(t);
     const { socket, until: seen, closed } = await openConnection(url);
     const types = ["Content-Type: application/x-ndjson", "Transfer-Encoding: chunked"];
@@ -460,7 +460,7 @@ describe("a client of a bulk", () => {
 });
 
 describe("a stop", () => {
-  test("A stop ends the bulk of a client that sends nothing more", async (t) => {
+  test("A stop ends the batch of a client that sends nothing more", async (t) => {
     const { app, url } = await opened(t);
     const client = new BulkClient(url);
     client.write(order);
@@ -471,7 +471,7 @@ describe("a stop", () => {
     await closed;
   });
 
-  test("A stop ends the bulk of a client that never stops sending", async (t) => {
+  test("A stop ends the batch of a client that never stops sending", async (t) => {
     const { app, url } = await opened(t);
     const client = new BulkClient(url);
     const flood = setInterval(() => client.write(...Array(50).fill(order)), 5);
@@ -484,7 +484,7 @@ describe("a stop", () => {
     await closed;
   });
 
-  test("A bulk that comes during a stop is refused", async (t) => {
+  test("A batch that comes during a stop is refused", async (t) => {
     const { app, url } = await opened(t);
     const { socket, closed: ended, received } = await openConnection(url);
     socket.write("POST /api/bulk HTTP/1.1\r\n");

@@ -39,7 +39,7 @@ describe("requests on a connection that has one under way", () => {
     "what is no HTTP": "no HTTP\r\n\r\n",
     "a body that is chunked wrongly": `${openingHead("Transfer-Encoding: chunked")}no chunk\r\n`,
     "a body that does not arrive in time": `${openingHead("Content-Length: 9")}{`,
-    "a bulk that is chunked wrongly": `${bulkHead("Transfer-Encoding: chunked")}no chunk\r\n`,
+    "a batch that is chunked wrongly": `${bulkHead("Transfer-Encoding: chunked")}no chunk\r\n`,
   })) {
     test(`A request with ${what} behind it is answered, and its answer closes the connection`, async (t) => {
       const { server, seen, release } = await startGated({ requestTimeoutMs: 200 });
@@ -117,7 +117,7 @@ describe("requests on a connection that has one under way", () => {
     });
   }
 
-  test("A bulk is answered to its end before its connection is closed for what is no HTTP behind it", async (t) => {
+  test("A batch is answered to its end before its connection is closed for what is no HTTP behind it", async (t) => {
     const { server } = await startGated();
     t.after(() => server.close());
     const connection = await openConnection(server.url);

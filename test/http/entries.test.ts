@@ -87,7 +87,7 @@ describe("a stream of entries", () => {
     });
   }
 
-  test("A stream of entries is no bulk in the metrics, and is logged when it ends", async () => {
+  test("A stream of entries is no batch in the metrics, and is logged when it ends", async () => {
     const { close, ids } = await follow(server);
     await until(() => ids().length > 0);
     const { text } = await send(server.url, "GET", "/metrics");

@@ -147,7 +147,7 @@ describe("long reads", () => {
     assert.deepEqual(read.sort(), ["anna", "anna", "ewa"]);
   });
 
-  test("Reads that wait take no place of a bulk", async (t) => {
+  test("Reads that wait take no place of a batch", async (t) => {
     const gate = new AbortController();
     const position = () => new Promise<never>((_, reject) => gate.signal.addEventListener("abort", reject));
     const server = await startServer({ position });

@@ -52,7 +52,7 @@ describe("orders by pair", () => {
     });
   });
 
-  test("Orders of a bulk are counted by pair", async () => {
+  test("Orders of a batch are counted by pair", async () => {
     await sendBulk(server.url, [order, order, "{"]);
     assert.deepEqual(await count(), { 'from="PLN",to="USD",result="settled"': 2 });
   });

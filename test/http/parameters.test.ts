@@ -82,7 +82,7 @@ describe("parameters that an operation does not take", () => {
       for (const query of unfitQueries(operation)) {
         const { detail } = isProblem(await ask(id, operation, query), "invalid-request");
         assert.match(detail, /^The query is not valid: /, query);
-        // The message suggests a parameter of similar name, and only a bulk has `dryRun`.
+        // The message suggests a parameter of similar name, and only a batch has `dryRun`.
         if (id !== "bulk") assert.ok(!/dry.?run/i.test(detail), detail);
         assert.ok(!/constructor|toString/i.test(detail), detail);
         if (operation.method === "GET") {

@@ -127,7 +127,7 @@ describe("a server with a limit of 5 requests a second", () => {
     }
   });
 
-  test("The rate limit counts the refused lines of a bulk, and answers them all", async (t) => {
+  test("The rate limit counts the refused lines of a batch, and answers them all", async (t) => {
     const { url, ask } = await limited(t);
     const bulk = new BulkClient(url);
     const order = { pesel: adult(9), from: "PLN", to: "USD", toBuy: 1 };
@@ -137,7 +137,7 @@ describe("a server with a limit of 5 requests a second", () => {
       isDone = true;
     });
     const seen = new Set<number>();
-    // So few that only the bulk can use the limit up.
+    // So few that only the batch can use the limit up.
     for (; !isDone && !seen.has(429); await pause(300)) seen.add((await ask()).status);
     assert.ok(seen.has(429));
     assert.deepEqual(

@@ -238,7 +238,7 @@ for (const { name, database } of adapters) {
       assert.ok(damaged > damages.length, `${damaged} lists had a damaged account`);
     });
 
-    test("A damaged ledger harms nobody else in a group commit or a bulk, whatever is damaged and asked for", async (t) => {
+    test("A damaged ledger harms nobody else in a group commit or a batch, whatever is damaged and asked for", async (t) => {
       const ready = await filled(t, database);
       const { ledger } = ready;
       const seed = Number(process.env.FX_SEED ?? randomInt(2 ** 31));

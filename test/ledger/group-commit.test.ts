@@ -99,7 +99,7 @@ describe("a group commit", () => {
     assert.equal(commits(), 2);
   });
 
-  test("A group commit puts single orders before the lines of a bulk", async () => {
+  test("A group commit puts single orders before the lines of a batch", async () => {
     const { service } = await start(2);
     const lines = Array.from({ length: 300 }, () => line("buy 0.01 USD for PLN"));
     const done: string[] = [];
@@ -110,7 +110,7 @@ describe("a group commit", () => {
     assert.deepEqual(done, ["single", "bulk of 300"]);
   });
 
-  test("A group commit beside a flood of single orders is full, and has room for a bulk", async () => {
+  test("A group commit beside a flood of single orders is full, and has room for a batch", async () => {
     const { service, commits } = await start(2);
     const done: string[] = [];
     const flood = Array.from({ length: 2005 }, () => service.exchange(order("buy 0.01 USD for PLN")));
@@ -122,7 +122,7 @@ describe("a group commit", () => {
     assert.equal(commits(), 10, "2305 orders in groups of 256 at most");
   });
 
-  test("A group commit lets the event loop take its turn between the commits of a bulk", async () => {
+  test("A group commit lets the event loop take its turn between the commits of a batch", async () => {
     const { service } = await start();
     const many = Array.from({ length: 10 }, () => Array(256).fill(line("buy 0.01 USD for PLN")));
     let isDone = false;
@@ -135,7 +135,7 @@ describe("a group commit", () => {
     assert.ok(turns >= 10, `${turns} turns`);
   });
 
-  test("A group commit keeps the order of a bulk's lines within an account, and reads only a few chunks ahead", async () => {
+  test("A group commit keeps the order of a batch's lines within an account, and reads only a few chunks ahead", async () => {
     const { service } = await start();
     let read = 0;
     async function* lines() {

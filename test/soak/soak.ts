@@ -215,7 +215,7 @@ class Load {
     }
   }
 
-  /** Sends lines as a bulk, and repeats those that were not done. */
+  /** Sends lines as a batch, and repeats those that were not done. */
   async #bulk(key: string): Promise<void> {
     let lines = Array.from({ length: linesOfBulk }, (_, nth) => ({
       ...{ pesel: adult((this.#count + nth) % accounts), from: "PLN", to: "USD", toBuy: 0.01 },
@@ -232,7 +232,7 @@ class Load {
         }
         lines = lines.filter((line) => !this.receiptByKey.has(line.key));
       }
-      if (lines.length > 0) await this.#again(answer === undefined ? "no answer" : "lines of a bulk");
+      if (lines.length > 0) await this.#again(answer === undefined ? "no answer" : "lines of a batch");
     }
   }
 
@@ -242,7 +242,7 @@ class Load {
   }
 
   async #again(why: string): Promise<void> {
-    assert.ok([...failures, "no answer", "lines of a bulk"].includes(why), why);
+    assert.ok([...failures, "no answer", "lines of a batch"].includes(why), why);
     this.sentAgain[why] = (this.sentAgain[why] ?? 0) + 1;
     await pause(100);
   }

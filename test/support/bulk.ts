@@ -16,7 +16,7 @@ export interface BulkAnswerJson {
 
 export const linesType = { "content-type": "application/x-ndjson" };
 
-/** A bulk request that a test writes and reads step by step. */
+/** A batch request that a test writes and reads step by step. */
 export class BulkClient {
   readonly request: ClientRequest;
   readonly #response: Promise<IncomingMessage>;
@@ -63,7 +63,7 @@ export class BulkClient {
   }
 }
 
-/** Sends lines in one bulk request, and returns their answers. */
+/** Sends lines in one batch request, and returns their answers. */
 export async function sendBulk(
   url: string,
   lines: readonly unknown[],

@@ -47,7 +47,7 @@ export function codeOf({ told }: Answer): string | undefined {
   return "code" in told ? told.code : undefined;
 }
 
-/** Whether bulks and files take a request of this kind. */
+/** Whether batches and files take a request of this kind. */
 export function isLine({ kind }: Asked): boolean {
   return ["opening", "exchange", "deposit", "withdrawal"].includes(kind);
 }
@@ -140,7 +140,7 @@ export function overHttp(url: string): Channel {
   };
 }
 
-/** Sends a request as the only line of a bulk, or by itself if a bulk does not take it. */
+/** Sends a request as the only line of a batch, or by itself if a batch does not take it. */
 export function overBulk(url: string): Channel {
   return async (asked) => {
     if (!isLine(asked)) return overHttp(url)(asked);

@@ -213,7 +213,7 @@ describe("the document takes what the server takes", () => {
     );
   });
 
-  test("The document takes the lines of a bulk that the server takes", () => {
+  test("The document takes the lines of a batch that the server takes", () => {
     const order = fc.record({ from: fc.constant("PLN"), to: fc.constant("USD"), toBuy: fc.constant(1) });
     const opening = fc.record({
       name: fc.constant("Jan"),

@@ -28,7 +28,7 @@ import { bodyOf, draining, type Stream } from "../lifecycle.ts";
 /** How many lines came to each result. */
 type Counts = Record<string, number>;
 
-/** Bulks and exports at once. */
+/** Batches and exports at once. */
 const mostStreams = 64;
 /** A dry run keeps what each of its lines would come to, up to a kilobyte. */
 const dryRunLimits = { atOnce: 2, lines: 200_000 };
@@ -37,7 +37,7 @@ const unreadAtMost = { bulk: 1024 * 1024, dryRun: 128 * 1024 * 1024 };
 
 export function bulkHandlers(context: HandlerContext) {
   const { service, bulkIdleTimeoutMs: idleMs = 30_000, lifecycle } = context;
-  const begin = limitAnswers(mostStreams, "bulks");
+  const begin = limitAnswers(mostStreams, "batches");
   const beginDry = limitAnswers(dryRunLimits.atOnce, "dry runs");
 
   const bulk: Handler = async (request, reply) => {
@@ -132,7 +132,7 @@ class BulkStream implements Stream {
   /**
    * Writes the answers to `out`. If the client goes, the lines that were taken in are done nevertheless, and counted. What
    * was not done is done by the same lines with the same keys.
-   * @returns the fields of the bulk's line in the log
+   * @returns the fields of the batch's line in the log
    */
   async answer(chunks: AsyncIterable<readonly BulkAnswer[]>, out: PassThrough): Promise<object> {
     try {

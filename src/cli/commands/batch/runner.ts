@@ -36,7 +36,7 @@ const groupSize = 512;
 const refusals: readonly Exit[] = [3, 4, 5];
 
 /**
- * Carries out the lines of a batch as one bulk. A refused line does not stop the rest, unless `stopOnError` is set; a
+ * Carries out the lines of a batch over one stream. A refused line does not stop the rest, unless `stopOnError` is set; a
  * failure of the server or the store does.
  */
 export class BatchRunner {
