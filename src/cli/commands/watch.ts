@@ -1,6 +1,4 @@
 import { once } from "node:events";
-import { PassThrough } from "node:stream";
-import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ReadStream } from "node:tty";
 import type { Account } from "../../core/account.ts";
@@ -10,10 +8,10 @@ import { visible } from "../../core/visible.ts";
 import { type FxCommand, wholeArgument } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, UsageError } from "../errors.ts";
-import { balancesText, tableText } from "../terminal/figures.ts";
-import { fold, timeText, writeText } from "../terminal/output.ts";
-import { openKeyboard, resized, type Screen, showPage, write } from "../terminal/terminal.ts";
-import { type Board, readBoard, writeBoard } from "./rates/board.ts";
+import { balancesText, tableLine } from "../terminal/figures.ts";
+import { fold, proseText, sections, timeText } from "../terminal/output.ts";
+import { openKeyboard, resized, type Screen, showPage } from "../terminal/terminal.ts";
+import { type Board, boardText, readBoard } from "./rates/board.ts";
 
 interface WatchOptions extends CommandOptions {
   readonly every: number;
@@ -73,13 +71,11 @@ async function show(
   const upToDate = () => ({ text: `${readAt}, every ${everySeconds} s, q ends`, paint: stdout.paint.dim });
   let [page, readAt] = [first, clock()];
   let status = upToDate();
-  const draw = async () => {
+  const redraw = () => {
     const screen = resized(stdout);
     const { text, paint } = status;
-    showPage(screen, await textOf(screen, page), paint(fold(visible(text), screen.columns)[0] ?? ""));
+    showPage(screen, textOf(screen, page), paint(fold(visible(text), screen.columns)[0] ?? ""));
   };
-  // A page that cannot be drawn is drawn again with the next update.
-  const redraw = () => void draw().catch(() => {});
   stdout.stream.on("resize", redraw);
   for (;;) {
     redraw();
@@ -101,18 +97,17 @@ async function show(
 }
 
 /** The account comes first, so that a low terminal cuts off rates and no balances. */
-async function textOf(screen: Screen, { board, account }: Page): Promise<string> {
-  const stream = new PassThrough();
-  const page = { ...screen, stream };
-  if (account !== undefined) {
-    writeText(page, `${account.name} ${account.surname}, ${maskPesels(account.pesel)}`, screen.paint.bold);
-    writeText(page, balancesText(page, account));
-    write(page, "");
-  }
-  writeText(page, tableText(board.inForce));
+function textOf(screen: Screen, { board, account }: Page): string {
+  const prose = (text: string, paint?: (line: string) => string) => proseText(screen, text, paint);
   const { notTraded } = board.inForce;
-  if (notTraded !== undefined) writeText(page, `Not traded at: ${notTraded}`, screen.paint.yellow);
-  write(page, "");
-  writeBoard(page, board);
-  return text(stream.end());
+  return sections(
+    screen,
+    account === undefined
+      ? ""
+      : prose(`${account.name} ${account.surname}, ${maskPesels(account.pesel)}`, screen.paint.bold) +
+          prose(balancesText(screen, account)),
+    prose(tableLine(board.inForce)) +
+      (notTraded === undefined ? "" : prose(`Not traded at: ${notTraded}`, screen.paint.yellow)),
+    boardText(screen, board),
+  );
 }

@@ -176,7 +176,7 @@ export function rateColumns(
 }
 
 /** "Table 108/C/NBP/2026 of 2026-06-08, source: nbp". */
-export function tableText({ table, recorded }: LatestTable): string {
+export function tableLine({ table, recorded }: LatestTable): string {
   return `Table ${table.number} of ${table.effectiveDate}, source: ${table.source}${recorded ? " (recorded)" : ""}`;
 }
 

@@ -58,23 +58,28 @@ export function writeTable<Item>(
   writeSections(screen, tableText(screen, columns, items));
 }
 
-/** Texts of records and tables, at a terminal with an empty line between two. Empty ones are left out. */
-export function writeSections({ stream, rich }: Screen, ...texts: readonly string[]): void {
-  stream.write(texts.filter((text) => text !== "").join(rich ? "\n" : ""));
+export function writeSections(screen: Screen, ...texts: readonly string[]): void {
+  screen.stream.write(sections(screen, ...texts));
+}
+
+/** Texts, such as records and tables, at a terminal with an empty line between two. Empty ones are left out. */
+export function sections({ rich }: Screen, ...texts: readonly string[]): string {
+  return texts.filter((text) => text !== "").join(rich ? "\n" : "");
+}
+
+export function writeText(...text: Parameters<typeof proseText>): void {
+  const [{ stream }] = text;
+  stream.write(proseText(...text));
 }
 
 /** Sentences, broken into lines at a terminal. */
-export function writeText(
-  screen: Screen,
+export function proseText(
+  { columns }: Screen,
   text: string,
   paint: (line: string) => string = (line) => line,
-): void {
-  write(
-    screen,
-    fold(visible(text), screen.columns)
-      .map((line) => paint(line))
-      .join("\n"),
-  );
+): string {
+  const lines = fold(visible(text), columns).map((line) => paint(line));
+  return `${lines.join("\n")}\n`;
 }
 
 export function recordText(screen: Screen, pairs: Pairs): string {

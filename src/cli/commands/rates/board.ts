@@ -2,8 +2,8 @@ import type { CurrencyCode } from "../../../core/currency.ts";
 import type { LatestTable } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { middle, rateColumns } from "../../terminal/figures.ts";
-import { writeTable, writeText } from "../../terminal/output.ts";
-import { type Screen, write } from "../../terminal/terminal.ts";
+import { proseText, sections, tableText } from "../../terminal/output.ts";
+import type { Screen } from "../../terminal/terminal.ts";
 
 /** The table in force, and the recent trend of each currency. */
 export interface Board {
@@ -23,13 +23,13 @@ export async function readBoard(service: ExchangeService, screen: Screen): Promi
   return { inForce: await service.rates(), trends: hasTrends ? await readTrends(service) : new Map() };
 }
 
-export function writeBoard(screen: Screen, { inForce, trends }: Board): void {
-  writeTable(screen, rateColumns(inForce, trends), [...inForce.table.rates.values()]);
-  if (!screen.rich || inForce.previous === undefined) return;
-  const { number, effectiveDate } = inForce.previous;
+export function boardText(screen: Screen, { inForce, trends }: Board): string {
+  const { table, previous } = inForce;
+  const rates = tableText(screen, rateColumns(inForce, trends), [...table.rates.values()]);
+  if (!screen.rich || previous === undefined) return rates;
   const trend = trends.size === 0 ? "" : `; trend: the last ${trendTables} tables`;
-  write(screen, "");
-  writeText(screen, `Change: against table ${number} of ${effectiveDate}${trend}`, screen.paint.dim);
+  const change = `Change: against table ${previous.number} of ${previous.effectiveDate}${trend}`;
+  return sections(screen, rates, proseText(screen, change, screen.paint.dim));
 }
 
 async function readTrends(service: ExchangeService): Promise<ReadonlyMap<CurrencyCode, string>> {

@@ -5,10 +5,10 @@ import type { LatestTable, RateOfTable } from "../../../core/rates.ts";
 import { type FxCommand, wholeArgument } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { tellWarning } from "../../errors.ts";
-import { changeText, tableText } from "../../terminal/figures.ts";
-import { type Column, fold, rateText, writeTable, writeText } from "../../terminal/output.ts";
+import { changeText, tableLine } from "../../terminal/figures.ts";
+import { type Column, fold, proseText, rateText, writeSections, writeTable } from "../../terminal/output.ts";
 import { type Screen, write } from "../../terminal/terminal.ts";
-import { readBoard, writeBoard } from "./board.ts";
+import { boardText, readBoard } from "./board.ts";
 
 interface HistoryOptions extends CommandOptions {
   readonly days: number;
@@ -45,12 +45,9 @@ async function showRates(context: Context, { json }: CommandOptions): Promise<vo
     return context.document(rates.encode(await service.rates()));
   }
   const board = await readBoard(service, stdout);
-  if (stdout.rich) {
-    writeText(stdout, tableText(board.inForce));
-    writeText(stdout, "PLN for one unit: the bank buys at bid and sells at ask", stdout.paint.dim);
-    write(stdout, "");
-  }
-  writeBoard(stdout, board);
+  const meaning = "PLN for one unit: the bank buys at bid and sells at ask";
+  const head = proseText(stdout, tableLine(board.inForce)) + proseText(stdout, meaning, stdout.paint.dim);
+  writeSections(stdout, stdout.rich ? head : "", boardText(stdout, board));
   warnIfNotTraded(context, board.inForce, false);
 }
 

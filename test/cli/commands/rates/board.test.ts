@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 import { describe, test } from "node:test";
 import { Chalk } from "chalk";
-import { readBoard, sparkline, writeBoard } from "../../../../src/cli/commands/rates/board.ts";
+import { boardText, readBoard, sparkline } from "../../../../src/cli/commands/rates/board.ts";
 import type { Screen } from "../../../../src/cli/terminal/terminal.ts";
 import { FxError } from "../../../../src/core/errors.ts";
 import type { ExchangeService } from "../../../../src/core/service.ts";
@@ -63,9 +63,9 @@ describe("the board of rates", () => {
   test("The board of rates is shown without trends, where they cannot be read", async () => {
     const { service } = await openCounted(() => Promise.reject(new FxError("rate-limited", "Too many.")));
     const screen = screenOf({});
-    writeBoard(screen, await readBoard(service, screen));
+    const text = boardText(screen, await readBoard(service, screen));
     assert.match(
-      screen.text(),
+      text,
       /^Code +Bid +Ask +Change +Currency\n(.*\n){13}\nChange: against table 068\/C\/NBP\/2022 of 2022-04-07\n$/,
     );
   });
