@@ -21,8 +21,10 @@ if (options.includes("--watch")) await watchChanges();
 const leftOut = [
   ...["deploy/", "faults/", "simulation/", "rates/sequences", "http/long-reads"],
   ...["ledger/damage", "ledger/audit-columns", "ledger/clock"],
+  ...["postgres/opening", "postgres/durability", "postgres/limits", "postgres/commit-order"],
   ...["channels", "privacy", "proxies", "docs-clients", "docs-scripts", "docs-transcripts"],
-  ...["cli/bringing-over", "cli/hostile", "cli/terminal.test", "cli/transcripts"],
+  ...["cli/bringing-over", "cli/hostile", "cli/manual", "cli/prices", "cli/terminal.test", "cli/transcripts"],
+  "cli/commands/completion",
 ];
 /** Tests that start no process and take long all the same: random values, every value of a list, waits. */
 const long = [
