@@ -98,20 +98,20 @@ export class Chain {
   #decideAgain(text: string, entry: Entry, { table, inForce, undone }: Evidence): Discrepancy[] {
     const { exchange, kind, time } = entry;
     const found: Discrepancy[] = [];
-    let traded: InForce | undefined;
+    let epoch: InForce | undefined;
     if (kind === "exchange" && exchange !== undefined) {
       const epochs = epochsOf(inForce, this.#epoch, time.getTime());
-      traded = epochs.find(({ isSuspended }) => !isSuspended) ?? epochs[0];
+      epoch = epochs.find(({ isSuspended }) => !isSuspended) ?? epochs[0];
       if (table === undefined) found.push(["rate table", exchange.tableId, "no such table in the store"]);
-      else if (traded === undefined) found.push(["rate table in force", exchange.table, "not in force then"]);
+      else if (epoch === undefined) found.push(["rate table in force", exchange.table, "not in force then"]);
     }
-    this.#epoch = traded?.epoch ?? this.#epoch;
+    this.#epoch = epoch?.epoch ?? this.#epoch;
     let plan: Plan;
     try {
       plan = planChange(this.#account, requestBehind(entry), {
         table: () => table ?? recordedTable(exchange as Exchange),
         requireTrading: () => {
-          if (traded?.isSuspended) throw new FxError("trading-suspended", "Trading was suspended.");
+          if (epoch?.isSuspended) throw new FxError("trading-suspended", "Trading was suspended.");
         },
         // It is not known which table was in force then.
         requireQuoted: () => {},
