@@ -28,6 +28,8 @@ export interface Column<Item> {
   readonly terminalOnly?: boolean;
   /** Left out where no row has anything in it. */
   readonly sparse?: boolean;
+  /** Characters at a terminal, at least. */
+  readonly least?: number;
 }
 
 /** A column that wraps is not made narrower than this. */
@@ -89,7 +91,7 @@ export function recordText(screen: Screen, pairs: Pairs): string {
 }
 
 /** A column with its cells, from top to bottom. */
-interface FilledColumn extends Pick<Column<unknown>, "title" | "align" | "optional" | "wraps"> {
+interface FilledColumn extends Pick<Column<unknown>, "title" | "align" | "optional" | "wraps" | "least"> {
   readonly cells: readonly string[];
 }
 
@@ -151,7 +153,11 @@ const look = {
 function layOut({ paint }: Screen, columns: readonly FilledColumn[], hasTitles: boolean): string {
   const head = hasTitles ? columns.map(({ title }) => paint.bold(title)) : [];
   const table = new Table({ head, colAligns: columns.map(({ align }) => align ?? "left"), ...look });
-  table.push(...rowsOf(columns));
+  const padded = columns.map(({ align, least = 0, cells, ...column }) => {
+    const pad = (cell: string) => (align === "right" ? cell.padStart(least) : cell.padEnd(least));
+    return { ...column, cells: cells.map(pad) };
+  });
+  table.push(...rowsOf(padded));
   return table.toString().replace(/ +$/gm, "");
 }
 

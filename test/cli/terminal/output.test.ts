@@ -36,6 +36,7 @@ function screenOf(
 interface Title {
   readonly title: string;
   readonly align?: "right";
+  readonly least?: number;
   readonly wraps?: boolean;
   readonly optional?: boolean;
   readonly pipeOnly?: boolean;
@@ -84,6 +85,16 @@ describe("tables", () => {
     const screen = screenOf(32);
     writeTable(screen, columns, rows);
     assert.match(screen.text(), /USD {3}100\.00 {2}a note of a few\n {14}more words\n$/);
+  });
+
+  test("A column is no narrower at a terminal than its least width", () => {
+    const screen = screenOf(80);
+    writeTable(
+      screen,
+      [{ title: "Code", least: 6 }, { title: "Amount", align: "right", least: 8 }, { title: "End" }],
+      [["PLN", "1.00", "|"]],
+    );
+    assert.equal(screen.text(), "Code      Amount  End\nPLN         1.00  |\n");
   });
 
   test("Tables never break an amount at its thin spaces", () => {
