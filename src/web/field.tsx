@@ -11,23 +11,26 @@ interface FieldProps {
   readonly onValue: (value: string) => void;
   /** The message about a wrong value. */
   readonly fault?: string | undefined;
-  readonly isSecret?: boolean;
+  readonly type?: "text" | "password" | "date";
   readonly autofocus?: boolean;
   readonly inputMode?: "numeric" | "decimal";
   readonly maxLength?: number;
+  readonly min?: string;
+  readonly max?: string;
   readonly placeholder?: string;
   /** The name of the shortcut that leads here. */
   readonly "data-key"?: string;
 }
 
 /** A text box with its label above it, and what is wrong with it below. */
-export function Field({ label, value, onValue, fault, isSecret = false, ...rest }: FieldProps) {
+export function Field({ label, value, onValue, fault, type = "text", ...rest }: FieldProps) {
   const own = useId();
   return (
     <div class="field">
       <label for={own}>{label}</label>
       <input
-        {...(isSecret ? ({ type: "password" } as const) : ({ type: "text" } as const))}
+        // The types have other roles for each type; no role is given here.
+        type={type as "text"}
         autocomplete="off"
         spellcheck={false}
         {...rest}
@@ -84,21 +87,6 @@ export function AllOfIt({ symbol, amount, onChoice }: AllOfItProps) {
   if (amount <= 0) return null;
   const label = fill(texts.allOfIt, format.money({ symbol, amount }));
   return <Button label={label} class="plain" onClick={() => onChoice(format.typed(amount, symbol))} />;
-}
-
-interface DateFieldProps extends Pick<FieldProps, "label" | "value" | "onValue"> {
-  readonly min?: string;
-  readonly max?: string;
-}
-
-/** A box for a day. */
-export function DateField({ label, onValue, ...rest }: DateFieldProps) {
-  return (
-    <label class="field">
-      {label}
-      <input type="date" {...rest} onInput={({ currentTarget }) => onValue(currentTarget.value)} />
-    </label>
-  );
 }
 
 interface ChoiceFieldProps<Value extends string> {

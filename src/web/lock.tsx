@@ -72,13 +72,13 @@ export function Lock({ session, desk, texts }: LockProps) {
           </p>
         ))}
         {stage === "token" && (
-          <Field label={texts.token} isSecret autofocus value={token} onValue={setToken} />
+          <Field label={texts.token} type="password" autofocus value={token} onValue={setToken} />
         )}
         {(stage === "pin" || (stage === "token" && mayHavePin())) && (
           <Field
             key={stage}
             label={stage === "pin" ? texts.pin : texts.newPin}
-            isSecret
+            type="password"
             autofocus={stage === "pin"}
             inputMode="numeric"
             value={pin}

@@ -5,19 +5,19 @@ import type { EntryJson, StatementJson } from "../wire/entries.ts";
 import type { MoneyJson } from "../wire/fields.ts";
 import { movedBy, noteOf } from "../wire/statement-csv.ts";
 import { urlOf } from "./answers.ts";
-import { useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
+import { type App, useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
 import { orderOut } from "./customer.ts";
 import { Download } from "./download.tsx";
 import { Button, Columns, Facts, figures, Sum, Unread } from "./elements.tsx";
-import { DateField } from "./field.tsx";
-import { type Format, groupedPesel } from "./format.ts";
+import { Field } from "./field.tsx";
+import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
 import { Asked } from "./question.tsx";
 import { accountUrl, reversal } from "./requests.ts";
 import { saveFile } from "./save.ts";
 import { type StatementPeriod, statementCsv, wholeStatement } from "./statement-csv.ts";
-import { fill, type Texts } from "./texts.ts";
+import { fill } from "./texts.ts";
 
 export const pageSize = 100;
 
@@ -29,7 +29,6 @@ export function Statement({ account }: { readonly account: AccountJson }) {
   const { api, texts, language } = useApp();
   const { pesel } = account;
   const path = `${accountUrl(pesel)}/history`;
-  const actions = useEntryActions(pesel);
   const [period, setPeriod] = useState<StatementPeriod>({ from: "", to: "" });
   const first = useGet<StatementJson>(path, { limit: pageSize, ...period });
   /** All entries of the period, read anew for each click. They go when the account has changed. */
@@ -53,13 +52,15 @@ export function Statement({ account }: { readonly account: AccountJson }) {
       </p>
       <div class="period">
         <h3>{texts.statement}</h3>
-        <DateField
+        <Field
+          type="date"
           label={texts.since}
           value={period.from}
           max={period.to}
           onValue={(from) => setPeriod({ ...period, from })}
         />
-        <DateField
+        <Field
+          type="date"
           label={texts.until}
           value={period.to}
           min={period.from}
@@ -75,11 +76,11 @@ export function Statement({ account }: { readonly account: AccountJson }) {
 
       <table aria-label={texts.statement} class="entries">
         <Columns of={[texts.time, texts.entry, figures(texts.out), figures(texts.in), { label: receipts }]} />
-        {shown !== undefined && <Entries entries={shown.entries} {...actions} />}
+        {shown !== undefined && <Entries pesel={pesel} entries={shown.entries} />}
         {shown?.next != null && (
           <LaterPages
             key={`${period.from} ${period.to} ${shown.next}`}
-            {...{ path, period, cursor: shown.next, ...actions }}
+            {...{ pesel, path, period, cursor: shown.next }}
           />
         )}
       </table>
@@ -117,33 +118,15 @@ function Downloads({ account, period }: { readonly account: AccountJson; readonl
   );
 }
 
-interface EntryActions {
-  readonly onReceipt: (entry: EntryJson) => void;
-  readonly onReverse: ((entry: EntryJson) => void) | undefined;
-}
-
-/** The actions of the buttons in the rows. They stay the same, so that no row is drawn again for them. */
-function useEntryActions(pesel: string): EntryActions {
-  const { desk } = useApp();
-  const mayReverse = useMay("operator");
-  const isOut = orderOut(useCustomer(pesel)) !== undefined;
-  return useMemo(() => {
-    const onReverse = (entry: EntryJson) => void desk.ask(reversal(pesel, entry));
-    return {
-      onReceipt: ({ id }) => void desk.tell(pesel, { is: "shows receipt", receiptId: id }),
-      onReverse: mayReverse && !isOut ? onReverse : undefined,
-    };
-  }, [pesel, mayReverse, isOut]);
-}
-
-interface LaterPagesProps extends EntryActions {
+interface LaterPagesProps {
+  readonly pesel: string;
   readonly path: string;
   readonly period: StatementPeriod;
   readonly cursor: string;
 }
 
 /** The pages from a cursor on, each read when the reader comes near the end of those before it. */
-function LaterPages({ path, period, cursor, ...actions }: LaterPagesProps) {
+function LaterPages({ pesel, path, period, cursor }: LaterPagesProps) {
   const { texts } = useApp();
   const [pages, setPages] = useState<readonly StatementJson[]>([]);
   const [isNear, setNear] = useState(false);
@@ -167,7 +150,7 @@ function LaterPages({ path, period, cursor, ...actions }: LaterPagesProps) {
   return (
     <>
       {pages.map(({ entries }) => (
-        <Entries key={entries[0]?.id} entries={entries} {...actions} />
+        <Entries key={entries[0]?.id} pesel={pesel} entries={entries} />
       ))}
       <tfoot ref={end} hidden={next === null}>
         <tr>
@@ -201,7 +184,8 @@ function PeriodEnds({ period, ends }: { readonly period: StatementPeriod; readon
   );
 }
 
-interface EntriesProps extends EntryActions {
+interface EntriesProps {
+  readonly pesel: string;
   readonly entries: readonly EntryJson[];
 }
 
@@ -209,8 +193,10 @@ interface EntriesProps extends EntryActions {
 const rowsTogether = 25;
 
 /** One page of the statement. It is made once, however many come after it. */
-function Entries({ entries, onReceipt, onReverse }: EntriesProps) {
-  const { texts, format } = useApp();
+function Entries({ pesel, entries }: EntriesProps) {
+  const { desk, texts, format } = useApp();
+  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const mayReverse = useMay("operator") && !isOut;
   return useMemo(() => {
     const starts = Array.from(
       { length: Math.ceil(entries.length / rowsTogether) },
@@ -221,22 +207,22 @@ function Entries({ entries, onReceipt, onReverse }: EntriesProps) {
         {starts.map((start) => (
           <tbody key={start}>
             {entries.slice(start, start + rowsTogether).map((entry) => (
-              <Row key={entry.id} {...{ entry, texts, format, onReceipt, onReverse }} />
+              <Row key={entry.id} {...{ pesel, entry, desk, texts, format, mayReverse }} />
             ))}
           </tbody>
         ))}
       </>
     );
-  }, [entries, texts, format, onReverse]);
+  }, [entries, texts, format, mayReverse]);
 }
 
-interface RowProps extends EntryActions {
+interface RowProps extends Pick<App, "desk" | "texts" | "format"> {
+  readonly pesel: string;
   readonly entry: EntryJson;
-  readonly texts: Texts;
-  readonly format: Format;
+  readonly mayReverse: boolean;
 }
 
-function Row({ entry, texts, format, onReceipt, onReverse }: RowProps) {
+function Row({ pesel, entry, desk, texts, format, mayReverse }: RowProps) {
   const moved = movedBy(entry);
   const canReverse = "reversedBy" in entry && entry.reversedBy === null;
   const wasReversed = "reversedBy" in entry && entry.reversedBy !== null;
@@ -258,14 +244,14 @@ function Row({ entry, texts, format, onReceipt, onReverse }: RowProps) {
           label={texts.receipt}
           class="plain"
           aria-label={fill(texts.receiptOf, time)}
-          onClick={() => onReceipt(entry)}
+          onClick={() => desk.tell(pesel, { is: "shows receipt", receiptId: entry.id })}
         />
-        {canReverse && onReverse !== undefined && (
+        {canReverse && mayReverse && (
           <Button
             label={texts.reverse}
             class="plain"
             aria-label={fill(texts.reverseOf, time)}
-            onClick={() => onReverse(entry)}
+            onClick={() => void desk.ask(reversal(pesel, entry))}
           />
         )}
       </td>

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { TillJson } from "../wire/ledger.ts";
 import { useApp, useCodes, useGet, useMay } from "./app.ts";
 import { Button, Facts, figures, Table, Unread } from "./elements.tsx";
-import { DateField } from "./field.tsx";
+import { Field } from "./field.tsx";
 import { sum, typedAmount, warsawTime } from "./format.ts";
 import { Letterhead } from "./paper.tsx";
 import { printOnly } from "./print.ts";
@@ -43,7 +43,13 @@ export function Till() {
         </p>
         <div class="actions">
           <h2>{texts.till}</h2>
-          <DateField label={texts.day} max={today} value={date} onValue={(day) => setDate(day || today)} />
+          <Field
+            type="date"
+            label={texts.day}
+            max={today}
+            value={date}
+            onValue={(day) => setDate(day || today)}
+          />
           {isOperator && (
             <label class="field">
               {texts.tillOf}

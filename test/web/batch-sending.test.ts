@@ -5,7 +5,7 @@ import { FxError } from "../../src/core/errors.ts";
 import { NoAnswer } from "../../src/web/answers.ts";
 import { type AnsweredLine, readBatch } from "../../src/web/operator/batch-file.ts";
 import { BatchJob } from "../../src/web/operator/batch-job.ts";
-import { BatchSender, SentBatch } from "../../src/web/operator/batch-sending.ts";
+import { BatchSender, type BatchServer } from "../../src/web/operator/batch-sending.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
 import { adult } from "../support/fixture.ts";
 import { receiptFrom } from "../support/stand-in.ts";
@@ -17,7 +17,15 @@ const account = { name: "Jan", surname: "K", pesel, currencies: [{ symbol: "PLN"
 const answerTo = (line: number, receipt = "r") =>
   JSON.stringify({ line, status: 200, receipt, replayed: receipt !== "r", account });
 
-type Asked = ConstructorParameters<typeof BatchSender>[0];
+/** Carries lines out, and adds their results to `had`. */
+async function carryOut(
+  api: BatchServer,
+  had: AnsweredLine[],
+  { sender = new BatchSender(), of = lines, signal = new AbortController().signal } = {},
+): Promise<void> {
+  const sending = { api, signal, isDryRun: false, tableId: undefined };
+  for await (const results of sender.send(of, sending)) had.push(...results);
+}
 
 /** A server that gives these answers in turn. */
 function serverOf(...answers: readonly (() => AsyncGenerator<string[]>)[]) {
@@ -25,7 +33,7 @@ function serverOf(...answers: readonly (() => AsyncGenerator<string[]>)[]) {
   return {
     copy: () => assert.fail(),
     get: () => Promise.reject(new NoAnswer()) as Promise<never>,
-    lines: (...[, , , onHead]: Parameters<Asked["lines"]>) => {
+    lines: (...[, , , onHead]: Parameters<BatchServer["lines"]>) => {
       const answer = answers[nth] as (typeof answers)[number];
       nth += 1;
       if (nth > 1) onHead(new Headers({ date: new Date().toUTCString() }));
@@ -43,10 +51,7 @@ test("What was answered before a batch on the page was stopped is a result by th
     control.abort();
     control.signal.throwIfAborted();
   });
-  const onResults = (more: readonly AnsweredLine[]) => void had.push(...more);
-  const sender = new BatchSender(server, control.signal, new SentBatch());
-  const sending = sender.send(lines, { isDryRun: false, tableId: undefined, onResults });
-  await assert.rejects(sending, { name: "AbortError" });
+  await assert.rejects(carryOut(server, had, { signal: control.signal }), { name: "AbortError" });
 });
 
 test("What was answered before a batch on the page met a fault is a result", async () => {
@@ -55,10 +60,7 @@ test("What was answered before a batch on the page met a fault is a result", asy
   const server = serverOf(async function* () {
     yield [answerTo(1), JSON.stringify({ line: null, status: 500, problem })];
   });
-  const onResults = (more: readonly AnsweredLine[]) => void had.push(...more);
-  const sender = new BatchSender(server, new AbortController().signal, new SentBatch());
-  const sending = sender.send(lines, { isDryRun: false, tableId: undefined, onResults });
-  await assert.rejects(sending, { code: "internal" });
+  await assert.rejects(carryOut(server, had), { code: "internal" });
   assert.equal(had.length, 1);
 });
 
@@ -73,9 +75,7 @@ test("A line that the page sent again after a broken connection is done before o
       yield [answerTo(1, receiptFrom(0)), answerTo(2, receiptFrom(60)), answerTo(3)];
     },
   );
-  const onResults = (more: readonly AnsweredLine[]) => void had.push(...more);
-  const sender = new BatchSender(server, new AbortController().signal, new SentBatch());
-  await sender.send(lines, { isDryRun: false, tableId: undefined, onResults });
+  await carryOut(server, had);
   assert.deepEqual(
     had.map(({ state }) => state),
     ["done", "replayed", "done"],
@@ -97,15 +97,9 @@ test("A line that the page sent again while the server was busy is not told as d
     },
   );
   const had: AnsweredLine[] = [];
-  const run = new SentBatch();
-  const send = () =>
-    new BatchSender(server, new AbortController().signal, run).send(lines.slice(0, 1), {
-      isDryRun: false,
-      tableId: undefined,
-      onResults: (more) => void had.push(...more),
-    });
-  assert.equal((await send())?.code, "overloaded");
-  assert.equal(await send(), undefined);
+  const sent = { sender: new BatchSender(), of: lines.slice(0, 1) };
+  await assert.rejects(carryOut(server, had, sent), { code: "overloaded" });
+  await carryOut(server, had, sent);
   assert.deepEqual(
     had.map(({ state }) => state),
     ["done"],
@@ -141,7 +135,7 @@ test("A batch on the page is carried out only after its dry run, is not left whi
             }
           },
         };
-        const job = new BatchJob(server as unknown as Asked, () => {});
+        const job = new BatchJob(server as unknown as BatchServer, () => {});
         for (const does of deeds) {
           const before = job.state;
           const had = before.results.length;

@@ -5,7 +5,7 @@ import { urlOf } from "../answers.ts";
 import { useApp } from "../app.ts";
 import { Download } from "../download.tsx";
 import { Button } from "../elements.tsx";
-import { ChoiceField, DateField } from "../field.tsx";
+import { ChoiceField, Field } from "../field.tsx";
 import { warsawTime } from "../format.ts";
 
 /** The month before this one in Poland, from its first day to its last. */
@@ -34,12 +34,18 @@ export function Accounting() {
           of={exportFormats.toReversed().map((each) => [each, texts.exportFormat[each]])}
           onValue={setFormat}
         />
-        <DateField
+        <Field
+          type="date"
           label={texts.since}
           value={period.from}
           onValue={(from) => setPeriod({ ...period, from })}
         />
-        <DateField label={texts.until} value={period.to} onValue={(to) => setPeriod({ ...period, to })} />
+        <Field
+          type="date"
+          label={texts.until}
+          value={period.to}
+          onValue={(to) => setPeriod({ ...period, to })}
+        />
         <Button label={texts.withPersonalData} aria-pressed={full} onClick={() => setFull(!full)} />
         <Download
           label={texts.saveExport}

@@ -5,7 +5,7 @@ import { warsawDate } from "../../core/date.ts";
 import { FxError } from "../../core/errors.ts";
 import { Watched } from "../watched.ts";
 import { type AnsweredLine, type KeyedFile, readBatch } from "./batch-file.ts";
-import { BatchSender, type BatchServer, SentBatch } from "./batch-sending.ts";
+import { BatchSender, type BatchServer, tableInForce } from "./batch-sending.ts";
 
 /** In bytes: a file is read as a whole, and kept. */
 const largestFile = 32 * 1024 * 1024;
@@ -46,7 +46,7 @@ export class BatchJob extends Watched {
   #tableId: string | undefined;
   /** Ends the run. Its later results are ignored. */
   #control = new AbortController();
-  #sending = new SentBatch();
+  #sender = new BatchSender();
 
   /** @param onMoved is called when a run has ended that moved money */
   constructor(api: BatchServer, onMoved: () => void) {
@@ -82,7 +82,7 @@ export class BatchJob extends Watched {
     try {
       const file = readBatch(bytes, today, encoding);
       if (file.lines.length === 0) return unfit("empty");
-      this.#sending = new SentBatch();
+      this.#sender = new BatchSender();
       this.#set({ file });
     } catch (fault) {
       if (!(fault instanceof UnfitFile)) return unfit("unreadable");
@@ -125,18 +125,16 @@ export class BatchJob extends Watched {
     this.#set({ step: isDryRun ? "checking" : "working" });
     this.#control = new AbortController();
     const { signal } = this.#control;
-    const sender = new BatchSender(this.#api.copy(), signal, this.#sending);
+    const api = this.#api.copy();
     const { file, results } = this.#state;
     const lines = file?.lines ?? [];
     const had = new Set(results.map(({ line }) => line));
     const left = lines.filter((line) => !had.has(line));
-    const onResults = (more: readonly AnsweredLine[]) => {
-      if (!signal.aborted) this.#add(more);
-    };
     let fault: unknown;
     try {
-      if (isDryRun) this.#tableId = lines.some(isPriced) ? await sender.tableId() : undefined;
-      fault = await sender.send(left, { isDryRun, tableId: this.#tableId, onResults });
+      if (isDryRun) this.#tableId = lines.some(isPriced) ? await tableInForce({ api, signal }) : undefined;
+      const sending = { api, signal, isDryRun, tableId: this.#tableId };
+      for await (const more of this.#sender.send(left, sending)) if (!signal.aborted) this.#add(more);
     } catch (thrown) {
       fault = thrown;
     }

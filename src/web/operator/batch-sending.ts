@@ -10,7 +10,7 @@ import type { AnsweredLine } from "./batch-file.ts";
 
 /** Lines in one request. The next request begins when all of them are answered. */
 const linesAtOnce = 256;
-/** Attempts in a row that bring no answer. */
+/** Attempts that bring no answer. */
 const attempts = 5;
 /** The same, where the server answers that it is busy. */
 const busyAttempts = 100;
@@ -29,10 +29,12 @@ export interface BatchServer extends Pick<Server, "get"> {
 }
 
 interface Sending {
+  readonly api: BatchServer;
+  /** Ends it. */
+  readonly signal: AbortSignal;
   readonly isDryRun: boolean;
   /** The rate table of exchanges that name none: they are carried out at it, or not at all. */
   readonly tableId: string | undefined;
-  readonly onResults: (results: readonly AnsweredLine[]) => void;
 }
 
 interface Sendable {
@@ -45,55 +47,46 @@ interface Answered {
   readonly answer: BulkAnswer;
 }
 
-/** The state of a batch that a stop keeps for when it goes on. */
-export class SentBatch {
-  readonly start = new RunStart();
-  /** Keys of lines that were sent, and may have been done without an answer. */
-  readonly open = new Set<string>();
+/**
+ * The id of the rate table in force.
+ * @throws NoAnswer or FxError if it is not told
+ */
+export async function tableInForce({ api, signal }: Pick<Sending, "api" | "signal">): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return (await api.get<RatesJson>("api/rates", signal)).tableId;
+    } catch (failure) {
+      await pauseAfter(failure, attempt, signal);
+    }
+  }
 }
 
-/** Sends the lines of a batch. Those without an answer are sent again with their keys. */
+/** Sends the lines of one batch, also after a stop. Those without an answer are sent again with their keys. */
 export class BatchSender {
-  readonly #api: BatchServer;
-  readonly #signal: AbortSignal;
-  readonly #run: SentBatch;
-
-  constructor(api: BatchServer, signal: AbortSignal, run: SentBatch) {
-    this.#api = api;
-    this.#signal = signal;
-    this.#run = run;
-  }
+  readonly #start = new RunStart();
+  /** Keys of lines that were sent, and may have been done without an answer. */
+  readonly #open = new Set<string>();
 
   /**
-   * The id of the rate table in force.
-   * @throws NoAnswer or FxError if it is not told
-   */
-  async tableId(): Promise<string> {
-    const { tableId } = await this.#insist(() => this.#api.get<RatesJson>("api/rates", this.#signal));
-    return tableId;
-  }
-
-  /**
-   * Carries out lines, in their order, or tries them. A dry run is one request, because each line is answered as those
-   * before it would leave the ledger.
-   * @returns the failure that is not of one line, after which nothing is begun; the line that failed has no result
+   * Carries out lines, in their order, or tries them, and gives their results as they come. A dry run is one request,
+   * because each line is answered as those before it would leave the ledger.
+   * @throws FxError that is not of one line, after which nothing is begun; the line that failed has no result
    * @throws NoAnswer or FxError if the rest is not answered
    */
-  async send(lines: readonly KeyedLine[], sending: Sending): Promise<FxError | undefined> {
+  async *send(lines: readonly KeyedLine[], sending: Sending): AsyncGenerator<readonly AnsweredLine[]> {
     const size = sending.isDryRun ? lines.length : linesAtOnce;
     for (let start = 0; start < lines.length; start += size) {
-      const end = await this.#sendTogether(lines.slice(start, start + size), sending);
-      if (end !== undefined) return end;
+      yield* this.#sendTogether(lines.slice(start, start + size), sending);
     }
-    return undefined;
   }
 
-  async #sendTogether(lines: readonly KeyedLine[], { isDryRun, tableId, onResults }: Sending) {
+  async *#sendTogether(lines: readonly KeyedLine[], sending: Sending) {
+    const { isDryRun, tableId, signal } = sending;
     let end: FxError | undefined;
-    const take = (answers: readonly Answered[]) => {
+    const resultsOf = (answers: readonly Answered[]) => {
       const results = answers.map(({ line, answer }) => resultOf(line, answer));
       end ??= results.find((result) => result instanceof FxError);
-      onResults(results.flatMap((result) => (result instanceof FxError ? [] : [result])));
+      return results.flatMap((result) => (result instanceof FxError ? [] : [result]));
     };
     const unsendable: Answered[] = [];
     let left: Sendable[] = [];
@@ -102,81 +95,93 @@ export class BatchSender {
       if (text instanceof FxError) unsendable.push({ line, answer: text });
       else left.push({ line, text });
     }
-    take(unsendable);
-    await this.#insist(async () => {
-      if (left.length === 0) return;
+    yield resultsOf(unsendable);
+    for (let attempt = 1; left.length > 0; attempt += 1) {
       const tried: Answered[] = [];
-      // A stop or a fault later on takes nothing back that was answered; a dry run is answered as a whole.
-      await this.#ask(isDryRun ? "api/bulk?dryRun=true" : "api/bulk", left, (answers) => {
-        if (isDryRun) tried.push(...answers);
-        else {
-          left = left.slice(answers.length);
-          take(answers);
+      try {
+        for await (const answers of this.#ask(left, sending)) {
+          if (isDryRun) tried.push(...answers);
+          else {
+            left = left.slice(answers.length);
+            yield resultsOf(answers);
+          }
         }
-      });
-      take(tried);
-    });
-    return end;
+      } catch (failure) {
+        await pauseAfter(failure, attempt, signal);
+        continue;
+      }
+      left = [];
+      yield resultsOf(tried);
+    }
+    if (end !== undefined) throw end;
   }
 
   /** Sends lines, and gives their answers as they come. */
-  async #ask(path: string, lines: readonly Sendable[], onAnswers: (answers: readonly Answered[]) => void) {
+  async *#ask(lines: readonly Sendable[], { api, signal, isDryRun }: Sending) {
+    const path = isDryRun ? "api/bulk?dryRun=true" : "api/bulk";
     const body = lines.map(({ text }) => `${text}\n`).join("");
     const init = { method: "POST", headers: { "content-type": bulkType }, body };
-    let hasHead = false;
+    let [hasHead, count] = [false, 0];
     const onHead = (headers: { get(name: string): string | null }) => {
       hasHead = true;
-      this.#run.start.hear(headers.get("date"));
+      this.#start.hear(headers.get("date"));
     };
-    let count = 0;
     try {
-      for await (const texts of this.#api.lines(path, this.#signal, init, onHead)) {
-        const answers: Answered[] = [];
-        try {
-          for (const text of texts) {
-            const { line: number, answer } = decodeBulkAnswer(JSON.parse(text));
-            if (number === undefined && answer instanceof FxError) throw answer;
-            const line = lines[count]?.line;
-            if (line === undefined || number !== count + 1) throw new NoAnswer();
-            answers.push({ line, answer: this.#settled(line.key, answer) });
-            count += 1;
-          }
-        } finally {
-          onAnswers(answers);
-        }
+      for await (const texts of api.lines(path, signal, init, onHead)) {
+        const { answers, fault } = this.#answersIn(texts, lines, count);
+        count += answers.length;
+        yield answers;
+        if (fault !== undefined) throw fault;
       }
       if (count < lines.length) throw new NoAnswer();
     } catch (failure) {
       // A refusal of the whole came before any was begun.
       const isBegun = hasHead || !(failure instanceof FxError);
-      if (isBegun) for (const { line } of lines.slice(count)) this.#run.open.add(line.key);
+      if (isBegun) for (const { line } of lines.slice(count)) this.#open.add(line.key);
       throw failure;
     }
   }
 
-  /** A line that this run has done over a connection that broke was not done before. */
-  #settled(key: string, answer: BulkAnswer): BulkAnswer {
-    const { open, start } = this.#run;
-    const wasSent = open.has(key);
-    if (answer instanceof FxError && undecided.includes(answer.code)) open.add(key);
-    else if (!(answer instanceof FxError) || isOfRequest(answer.code)) open.delete(key);
-    return wasSent && "receiptId" in answer ? start.answerAfter(answer) : answer;
+  /**
+   * The answers in some texts, and what is wrong with the text after them.
+   * @param count of the lines that are answered already
+   */
+  #answersIn(texts: readonly string[], lines: readonly Sendable[], count: number) {
+    const answers: Answered[] = [];
+    try {
+      for (const text of texts) {
+        const { line: number, answer } = decodeBulkAnswer(JSON.parse(text));
+        if (number === undefined && answer instanceof FxError) throw answer;
+        const nth = count + answers.length;
+        const line = lines[nth]?.line;
+        if (line === undefined || number !== nth + 1) throw new NoAnswer();
+        answers.push({ line, answer: this.#settled(line.key, answer) });
+      }
+    } catch (fault) {
+      return { answers, fault };
+    }
+    return { answers };
   }
 
-  /** Asks again while the server is busy or not there. */
-  async #insist<T>(ask: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await ask();
-      } catch (failure) {
-        this.#signal.throwIfAborted();
-        const isBusy = failure instanceof FxError && ["overloaded", "rate-limited"].includes(failure.code);
-        if (!isBusy && !(failure instanceof NoAnswer)) throw failure;
-        if (attempt >= (isBusy ? busyAttempts : attempts)) throw failure;
-        await new Promise((resolve) => setTimeout(resolve, Math.min(attempt, attempts) * 500));
-      }
-    }
+  /** A line that this run has done over a connection that broke was not done before. */
+  #settled(key: string, answer: BulkAnswer): BulkAnswer {
+    const wasSent = this.#open.has(key);
+    if (answer instanceof FxError && undecided.includes(answer.code)) this.#open.add(key);
+    else if (!(answer instanceof FxError) || isOfRequest(answer.code)) this.#open.delete(key);
+    return wasSent && "receiptId" in answer ? this.#start.answerAfter(answer) : answer;
   }
+}
+
+/**
+ * Waits for the next attempt, where the server is busy or not there.
+ * @throws the failure, if another attempt would be of no use
+ */
+async function pauseAfter(failure: unknown, attempt: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const isBusy = failure instanceof FxError && ["overloaded", "rate-limited"].includes(failure.code);
+  if (!isBusy && !(failure instanceof NoAnswer)) throw failure;
+  if (attempt >= (isBusy ? busyAttempts : attempts)) throw failure;
+  await new Promise((resolve) => setTimeout(resolve, Math.min(attempt, attempts) * 500));
 }
 
 /** The text of a line as it is sent, or why it cannot be. Exchanges that name no rate table get one. */
