@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { test } from "node:test";
 import { openHttpService } from "../../src/client/http-service.ts";
 import { PlainHttpError } from "../../src/wire/plain-http.ts";
 
@@ -47,28 +47,19 @@ const secrets = {
 } as const satisfies Record<string, (address: string) => [string, { token?: string }]>;
 
 for (const [secret, withIt] of Object.entries(secrets)) {
-  describe(`${secret} over plain HTTP`, () => {
-    for (const address of exposed) {
-      test(`${secret} over plain HTTP is refused for ${address}, and not shown`, () => {
-        const [url, options] = withIt(address);
-        assert.throws(
-          () => openHttpService(url, options),
-          (error) => error instanceof PlainHttpError && !error.message.includes("hidden"),
-        );
-      });
-
-      test(`${secret} over plain HTTP goes to ${address} where that is allowed`, async () => {
-        const [url, options] = withIt(address);
-        await openHttpService(url, { ...options, allowPlainHttp: true }).close();
-      });
+  test(`${secret} over plain HTTP goes to no other machine unless that is allowed, and is not shown`, async () => {
+    for (const [url, options] of exposed.map(withIt)) {
+      assert.throws(
+        () => openHttpService(url, options),
+        (error) => error instanceof PlainHttpError && !error.message.includes("hidden"),
+        url,
+      );
+      await openHttpService(url, { ...options, allowPlainHttp: true }).close();
     }
+  });
 
-    for (const address of safe) {
-      test(`${secret} over plain HTTP goes to ${address}`, async () => {
-        const [url, options] = withIt(address);
-        await openHttpService(url, options).close();
-      });
-    }
+  test(`${secret} goes to this machine, and anywhere over https`, async () => {
+    for (const [url, options] of safe.map(withIt)) await openHttpService(url, options).close();
   });
 }
 

@@ -18,8 +18,9 @@ import { describe, type TestContext, test } from "node:test";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { send } from "../support/http.ts";
-import { runFx, type Served, spawnFx, startFx } from "../support/run-fx.ts";
+import { runFx, type Served, spawnFx } from "../support/run-fx.ts";
 import { until } from "../support/until.ts";
+import { openAccount, serveFile } from "./orders.ts";
 
 const pesel = adult();
 /** Mounts to undo at the end of the test. */
@@ -29,9 +30,8 @@ const mounts: string[] = [];
 async function servedLedger(t: TestContext): Promise<{ folder: string; server: Served }> {
   const folder = folderOfData(t);
   mkdirSync(join(folder, "deep", "er"), { recursive: true });
-  const server = await serve(t, folder, "data/fx.db");
-  const opened = await post(server, "/api/user", { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
-  assert.equal(opened, 204);
+  const server = await serveFile(t, "data/fx.db", folder);
+  assert.equal(await openAccount(server), 204);
   return { folder, server };
 }
 
@@ -44,18 +44,10 @@ function folderOfData(t: TestContext): string {
   return folder;
 }
 
-async function serve(t: TestContext, cwd: string, name: string): Promise<Served> {
-  const options = ["--db", `sqlite:${name}`, "--rates", "demo", "--log-level", "silent"];
-  const server = await startFx(options, { cwd });
-  t.after(() => server.stop());
-  return server;
+async function payOut({ url }: Served, amount: number): Promise<number> {
+  const body = { amount, currency: "PLN" };
+  return (await send(url, "POST", `/api/user/${pesel}/withdrawals`, { body })).status;
 }
-
-const post = async ({ url }: Served, path: string, body: object) =>
-  (await send(url, "POST", path, { body })).status;
-
-const payOut = (server: Served, amount: number) =>
-  post(server, `/api/user/${pesel}/withdrawals`, { amount, currency: "PLN" });
 
 function plnOf(account: { currencies: { symbol: string; amount: number }[] }): number | undefined {
   return account.currencies.find(({ symbol }) => symbol === "PLN")?.amount;
@@ -151,7 +143,7 @@ describe("Other names of a ledger", () => {
       assert.match(onto.stderr, /exists\. Name a new file: a backup replaces nothing/);
       assert.equal(onto.exit, 2);
       assert.equal((await result(show)).pesel, pesel);
-      const second = await serve(t, folder, other.name);
+      const second = await serveFile(t, other.name, folder);
       const answers = await Promise.all([payOut(server, 999), payOut(second, 999)]);
       assert.deepEqual(answers.sort(), [200, 400]);
       assert.deepEqual(logsIn(folder), ["data/fx.db-shm", "data/fx.db-wal"]);
@@ -161,11 +153,10 @@ describe("Other names of a ledger", () => {
   test("A new ledger is made at the target of a dangling symbolic link", async (t) => {
     const folder = folderOfData(t);
     symlinkSync("data/fx.db", join(folder, "link.db"));
-    const servers = await Promise.all([serve(t, folder, "link.db"), serve(t, folder, "data/fx.db")]);
+    const servers = await Promise.all([serveFile(t, "link.db", folder), serveFile(t, "data/fx.db", folder)]);
     const [first, second] = servers as [Served, Served];
-    const person = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
-    assert.equal(await post(first, "/api/user", person), 204);
-    assert.equal(await post(second, "/api/user", person), 409);
+    assert.equal(await openAccount(first), 204);
+    assert.equal(await openAccount(second), 409);
     assert.deepEqual(readdirSync(folder).sort(), ["data", "link.db"]);
     assert.deepEqual(readdirSync(join(folder, "data")).sort(), ["fx.db", "fx.db-shm", "fx.db-wal"]);
   });
@@ -227,7 +218,7 @@ describe("Names under which a ledger is refused", () => {
         assert.match(ran.stderr.replaceAll(/\s+/g, " "), other.reason, command);
       }
       const doctor = ["doctor", "--url", `sqlite:${other.name}`, "--json"];
-      await assert.rejects(serve(t, folder, other.name), /ended with 7/);
+      await assert.rejects(serveFile(t, other.name, folder), /ended with 7/);
       const { stdout } = await runFx(doctor, { cwd: folder, env: { FX_RATES: "demo" } });
       assert.match(stdout, other.reason);
       assert.deepEqual(logsIn(folder), ["data/fx.db-shm", "data/fx.db-wal"]);
@@ -256,6 +247,16 @@ test("The draft left by a killed process beside a new ledger is not another name
   assert.deepEqual([exit, plnOf(JSON.parse(stdout))], [0, 1000]);
 });
 
+/** Makes an older copy of the folder's ledger and a link to the ledger, and returns what leads the link elsewhere. */
+function leader(folder: string): (to: string) => void {
+  cpSync(join(folder, "data"), join(folder, "older"), { recursive: true });
+  symlinkSync("data", join(folder, "current"));
+  return (to) => {
+    symlinkSync(to, join(folder, "next"));
+    renameSync(join(folder, "next"), join(folder, "current"));
+  };
+}
+
 /** The balance of the ledger, and of its older copy. */
 function balancesIn(folder: string): Promise<(number | undefined)[]> {
   return Promise.all(
@@ -269,14 +270,9 @@ function balancesIn(folder: string): Promise<(number | undefined)[]> {
 test("A server refuses everything while a link in its path leads elsewhere, and settles no order there", async (t) => {
   const { folder, server: first } = await servedLedger(t);
   await first.stop();
-  cpSync(join(folder, "data"), join(folder, "older"), { recursive: true });
-  symlinkSync("data", join(folder, "current"));
-  const server = await serve(t, folder, "current/fx.db");
+  const lead = leader(folder);
+  const server = await serveFile(t, "current/fx.db", folder);
   assert.equal(await payOut(server, 1), 200);
-  const lead = (to: string) => {
-    symlinkSync(to, join(folder, "next"));
-    renameSync(join(folder, "next"), join(folder, "current"));
-  };
   lead("older");
   assert.equal(await payOut(server, 1), 500);
   assert.equal((await fetch(`${server.url}/api/user/${pesel}`)).status, 500);
@@ -292,12 +288,7 @@ test("A server refuses everything while a link in its path leads elsewhere, and 
 test("A batch whose ledger's link is switched meanwhile does nothing elsewhere, and the rest once the link leads back", async (t) => {
   const { folder, server } = await servedLedger(t);
   await server.stop();
-  cpSync(join(folder, "data"), join(folder, "older"), { recursive: true });
-  symlinkSync("data", join(folder, "current"));
-  const lead = (to: string) => {
-    symlinkSync(to, join(folder, "next"));
-    renameSync(join(folder, "next"), join(folder, "current"));
-  };
+  const lead = leader(folder);
   const lines = 9000;
   const batch = () => {
     const args = ["batch", "-", "--id", "b", "--url", "sqlite:current/fx.db", "--yes", "--json"];

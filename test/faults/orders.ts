@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { auditLedger } from "../../src/ledger/audit.ts";
 import { readJournal } from "../../src/ledger/journal-reader.ts";
@@ -8,6 +9,7 @@ import type { Store } from "../../src/ledger/store.ts";
 import { adult } from "../support/fixture.ts";
 import { type HttpAnswer, send } from "../support/http.ts";
 import { runSql } from "../support/postgres.ts";
+import { type Served, startFx } from "../support/run-fx.ts";
 import { until } from "../support/until.ts";
 
 export interface Order {
@@ -23,6 +25,21 @@ export interface OrderAnswer extends HttpAnswer {
   /** Id of the exchange; empty without one. */
   readonly receipt: string;
   readonly replayed: boolean;
+}
+
+/** Starts a server over a ledger in a file, which ends with the test. */
+export async function serveFile(t: TestContext, path: string, cwd = "."): Promise<Served> {
+  const server = await startFx(["--db", `sqlite:${path}`, "--rates", "demo", "--log-level", "silent"], {
+    cwd,
+  });
+  t.after(() => server.stop());
+  return server;
+}
+
+/** Opens an account with 1,000 PLN, and returns the status of the answer. */
+export async function openAccount({ url }: { readonly url: string }, pesel = adult()): Promise<number> {
+  const body = { name: "Jan", surname: "Kowalski", pesel, pln: 1000 };
+  return (await send(url, "POST", "/api/user", { body })).status;
 }
 
 /** An order for one US cent. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -6,24 +7,13 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
-import { send } from "../support/http.ts";
-import { runFx, type Served, startFx } from "../support/run-fx.ts";
+import { runFx, type Served } from "../support/run-fx.ts";
+import { centOrder, openAccount, sendOrder, serveFile } from "./orders.ts";
 
 const pesel = adult();
 const others = 2000;
 
-async function serve(t: TestContext, path: string): Promise<Served> {
-  const server = await startFx(["--db", `sqlite:${path}`, "--rates", "demo", "--log-level", "silent"]);
-  t.after(() => server.stop());
-  return server;
-}
-
-const post = async ({ url }: Served, path: string, body: object) =>
-  (await send(url, "POST", path, { body })).status;
-const open = (server: Served) =>
-  post(server, "/api/user", { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
-const order = (server: Served) =>
-  post(server, `/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy: 1 });
+const order = async ({ url }: Served) => (await sendOrder(url, centOrder(pesel, randomUUID()))).status;
 
 /** Fills a ledger in random order so that pages split: a backup, which is compact, then has other pages. */
 async function fill(path: string): Promise<void> {
@@ -40,8 +30,8 @@ async function replacedLedger(t: TestContext): Promise<{ path: string; server: S
   const folder = newFolder(t);
   const [path, copy] = [join(folder, "ledger.db"), join(folder, "copy.db")];
   await fill(path);
-  const server = await serve(t, path);
-  assert.equal(await open(server), 204);
+  const server = await serveFile(t, path);
+  assert.equal(await openAccount(server), 204);
   assert.equal(await order(server), 200);
   assert.equal((await runFx(["backup", copy, "--db", `sqlite:${path}`])).exit, 0);
   renameSync(copy, path);
@@ -51,7 +41,7 @@ async function replacedLedger(t: TestContext): Promise<{ path: string; server: S
 test("A server whose file was replaced leaves its successor's log alone when it stops", async (t) => {
   const { path, server } = await replacedLedger(t);
   for (const suffix of ["-wal", "-shm"]) renameSync(path + suffix, `${path}.old${suffix}`);
-  const successor = await serve(t, path);
+  const successor = await serveFile(t, path);
   assert.equal(await order(successor), 200);
   await server.stop();
   assert.equal(await order(successor), 200);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from "node:fs";
-import { connect as connectPlain } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { newFolder } from "../../../support/folder.ts";
 import { isProblem, send, sendWithHeaders } from "../../../support/http.ts";
+import { getRequest, headOf, openConnection } from "../../../support/raw-connection.ts";
 import { runFx, startFx } from "../../../support/run-fx.ts";
 import { runHere } from "../../../support/run-here.ts";
 import { until } from "../../../support/until.ts";
@@ -121,7 +121,7 @@ describe("fx serve --tls-cert and --tls-key", { concurrency: true }, () => {
   }
 
   async function ask(socket: TLSSocket): Promise<string> {
-    socket.write("GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    socket.write(getRequest("/health/live"));
     const [chunk] = await once(socket, "data");
     return String(chunk);
   }
@@ -203,11 +203,8 @@ describe("fx serve --tls-cert and --tls-key", { concurrency: true }, () => {
 test("a probe on the admin port sees that the server stops until it has", async () => {
   const server = await startFx(["--admin-port", "0"]);
   const [, url = ""] = /\nmetrics\t(\S+)\/metrics\n/.exec(server.output().stdout) ?? [];
-  const { pathname, host } = new URL(server.url);
-  const socket = connectPlain(Number(host.split(":")[1]), "127.0.0.1");
-  socket.write(
-    `POST ${pathname}api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{`,
-  );
+  const { socket } = await openConnection(server.url);
+  socket.write(`${headOf("POST /api/user", "Content-Type: application/json", "Content-Length: 2")}{`);
   await send(url, "GET", "/metrics");
   server.signal("SIGTERM");
   await until(() => server.output().stdout.includes("Stopping"));

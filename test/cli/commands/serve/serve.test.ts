@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,6 +13,7 @@ import { adult } from "../../../support/fixture.ts";
 import { newFolder } from "../../../support/folder.ts";
 import { type NbpStandIn, startNbpStandIn } from "../../../support/nbp-stand-in.ts";
 import { publishedOf } from "../../../support/rates.ts";
+import { headOf, openConnection } from "../../../support/raw-connection.ts";
 import { runFx, spawnFx, startFx } from "../../../support/run-fx.ts";
 import { fxInShell, quoted } from "../../../support/shell.ts";
 import { until } from "../../../support/until.ts";
@@ -21,11 +22,9 @@ const folder = newFolder();
 
 /** Opens a connection with half a request on it, which a graceful stop waits for. */
 async function halfRequest(url: string): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  const body =
-    "POST /api/user HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
-  await new Promise<void>((written) => socket.write(body, () => written()));
+  const { socket } = await openConnection(url);
+  const head = headOf("POST /api/user", "Content-Type: application/json", "Content-Length: 9");
+  await new Promise<void>((written) => socket.write(`${head}{`, () => written()));
   // The probe's answer tells that the server has read what came before.
   assert.equal((await fetch(`${url}/health/live`)).status, 200);
   return socket;
@@ -248,7 +247,6 @@ describe("fx serve", () => {
   test("a second signal stops it at once, with what is under way", async () => {
     const server = await startFx();
     const socket = await halfRequest(server.url);
-    socket.on("error", () => {});
     server.signal("SIGTERM");
     await until(() => server.output().stdout.includes("Stopping"));
     server.signal("SIGHUP");
@@ -266,8 +264,7 @@ describe("fx serve", () => {
 
   test("a stop ends after --stop-timeout, with what is under way, and the log says how much that was", async () => {
     const server = await startFx(["--rates", "demo", "--stop-timeout", "1"]);
-    const socket = await halfRequest(server.url);
-    socket.on("error", () => {});
+    await halfRequest(server.url);
     const { stderr, exit } = await server.stop();
     const cut = linesOf(stderr).find(({ msg }) => msg === "connections closed at the time limit of the stop");
     assert.deepEqual([cut?.connections, messagesOf(stderr).at(-1)], [1, "stopped"]);
