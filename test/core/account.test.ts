@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import {
   type Account,
+  accountBeforeEntries,
   balanceOf,
   credit,
   debit,
@@ -11,6 +12,7 @@ import {
   requireAdult,
 } from "../../src/core/account.ts";
 import { type CurrencyCode, pln } from "../../src/core/currency.ts";
+import { houseNumber } from "../../src/core/house.ts";
 import { balanceLimit, formatMoney, type Money } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { money } from "../support/entries.ts";
@@ -202,5 +204,49 @@ test("The balances of an account can be filled to the limit and not over it", ()
   assert.throws(() => credit(full, money(1n, "JPY")), {
     code: "balance-limit",
     message: "No balance may be more than 999,999,999,999,999 JPY.",
+  });
+});
+
+describe("the house's own money", () => {
+  for (const place of ["cash", "bank"] as const) {
+    test(`The house has an account for its ${place} before its first entry, open and without money`, () => {
+      const pesel = houseNumber(place);
+      assert.deepEqual(accountBeforeEntries(pesel), {
+        ...{ pesel, name: "House", surname: place, balances: [] },
+        ...{ closed: false, blocked: false },
+      });
+    });
+  }
+
+  test("A customer has no account before its first entry", () => {
+    assert.equal(accountBeforeEntries(adult()), undefined);
+  });
+
+  test("The house may take out more than it put in, down to the same limit as balances have above 0", () => {
+    const house = accountBeforeEntries(houseNumber("cash")) as Account;
+    const all = money(balanceLimit);
+    const owing = debit(house, all, true);
+    assert.equal(balanceOf(owing, pln), -balanceLimit);
+    assert.equal(balanceOf(credit(owing, all), pln), 0n);
+    assert.throws(() => debit(owing, money(1n), true), { code: "balance-limit" });
+  });
+});
+
+describe("an account that does not hold enough", () => {
+  const hundred = filled([money(10_000n)]);
+  const given = { code: "insufficient-funds", message: "The order takes more PLN than the account holds." };
+
+  test("An amount that the request has is not said again", () => {
+    assert.throws(() => debit(hundred, money(10_001n), true), given);
+  });
+
+  test("An amount that fx calculated is said, up to the largest balance", () => {
+    const message = "The order takes 100.01 PLN, which is more than the account holds.";
+    assert.throws(() => debit(hundred, money(10_001n), false), { code: "insufficient-funds", message });
+    const most = money(balanceLimit);
+    assert.throws(() => debit(hundred, most, false), {
+      message: /^The order takes 9,999,999,999,999\.99 PLN,/,
+    });
+    assert.throws(() => debit(hundred, money(balanceLimit + 1n), false), given);
   });
 });
