@@ -18,9 +18,8 @@ import {
   renaming,
 } from "./accounts.ts";
 import { decodeAnswer, notAnAnswer } from "./answers.ts";
-import { cash, reversal } from "./cash.ts";
+import { cash, houseCash, reversal } from "./cash.ts";
 import { encodeMoney, entryId, key, money, orNull, pesel } from "./fields.ts";
-import { houseCash } from "./house.ts";
 import { orderLine } from "./orders.ts";
 import { decodeProblem, encodeProblem, problem } from "./problem.ts";
 import { parseJson, parseRequest, requireKey } from "./requests.ts";

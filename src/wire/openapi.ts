@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
 import { bulkType } from "./bulk.ts";
+import { housePlace } from "./cash.ts";
 import { idempotencyKey, pesel, receiptId, symbol, tableInForce } from "./fields.ts";
-import { housePlace } from "./house.ts";
 import { errorsOf, hasLines, type Operation, takesKey } from "./operation.ts";
 import { operations } from "./operations.ts";
 import { statusOf } from "./problem.ts";

@@ -1,13 +1,13 @@
 import { housePlaceOf } from "../../core/house.ts";
 import type { Receipt } from "../../core/journal.ts";
 import { maskPesels } from "../../core/mask.ts";
-import { type ExchangeService, longestPage } from "../../core/service.ts";
+import type { PageRequest } from "../../core/service.ts";
 import { visibleLines } from "../../core/visible.ts";
 import type { FxCommand } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { entryColumns } from "../terminal/figures.ts";
 import { tableText } from "../terminal/output.ts";
-import { writeEach } from "../terminal/pages.ts";
+import { readPages, writeEach } from "../terminal/pages.ts";
 import { write } from "../terminal/terminal.ts";
 import { idDescription, receiptId } from "./receipt.ts";
 
@@ -34,7 +34,12 @@ export function defineEntries(program: FxCommand, context: Context): void {
       // A file that is opened to read alone may not change meanwhile.
       const service = await context.service(follow ? "write" : "read");
       const after = options.after === undefined ? undefined : (await service.receipt(options.after)).id;
-      const chunks = atMost(limit, follow ? service.follow({ after }) : everyPage(service, after));
+      const read = async ({ limit, cursor = after }: PageRequest) => {
+        const { items, next } = await service.entries({ after: cursor, limit });
+        // A page that is not full may end before a damaged entry.
+        return { items, next: items.length === 0 ? undefined : next };
+      };
+      const chunks = follow ? atMost(limit, service.follow({ after })) : readPages(read, limit);
       const { entry } = await import("../../wire/entries.ts");
       let count = 0;
       async function* texts() {
@@ -48,19 +53,6 @@ export function defineEntries(program: FxCommand, context: Context): void {
       if (count === 0 && !json)
         write(stderr, after === undefined ? "There are no entries." : "There are no later entries.");
     });
-}
-
-async function* everyPage(
-  service: ExchangeService,
-  after: string | undefined,
-): AsyncGenerator<readonly Receipt[]> {
-  for (let last = after; ; ) {
-    const { items, next } = await service.entries({ after: last, limit: longestPage });
-    // A page that is not full may end before a damaged entry.
-    if (items.length === 0) return;
-    yield items;
-    last = next;
-  }
 }
 
 async function* atMost(

@@ -86,7 +86,7 @@ async function showHouse(context: Context, { at, json }: AtOptions): Promise<voi
     service.account(houseNumber("bank"), at),
   ]);
   const [{ balances: cash }, { balances: bank }] = accounts;
-  if (json) return context.document((await import("../../wire/house.ts")).house.encode({ cash, bank }));
+  if (json) return context.document((await import("../../wire/cash.ts")).house.encode({ cash, bank }));
   const held = accounts.flatMap(({ balances }) => balances.map(({ currency }) => currency));
   const rows = [...new Set(held)]
     .sort(compareCurrencies)

@@ -5,8 +5,7 @@ import { type Change, parseCash, parseHouseCash, parseReason } from "../../core/
 import { FxError } from "../../core/errors.ts";
 import { parsePesel } from "../../core/pesel.ts";
 import * as shapes from "../../wire/accounts.ts";
-import { cash, reversal } from "../../wire/cash.ts";
-import { houseCash } from "../../wire/house.ts";
+import { cash, houseCash, reversal } from "../../wire/cash.ts";
 import { parseRequest } from "../../wire/requests.ts";
 import { addRecorded, idempotencyKey, sendAccount } from "../answers.ts";
 import type { Handler, HandlerContext } from "../context.ts";
