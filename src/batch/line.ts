@@ -35,7 +35,11 @@ export interface BatchLine {
 /** How the lines of a file are written. */
 export interface BatchFormat {
   /** The kind of requests, in words for people. */
-  readonly holds: string;
+  readonly holds:
+    | "orders"
+    | "new accounts"
+    | "deposits and withdrawals"
+    | "orders, new accounts, deposits and withdrawals";
   /** Whether there may be requests that need rates. */
   readonly needsRates: boolean;
   /** The header of a file whose lines have keys. */

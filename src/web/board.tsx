@@ -17,7 +17,7 @@ export function Board() {
     tableId.current = rates?.tableId;
   }, [rates?.tableId]);
   const [opened, setOpened] = useState<string>();
-  const trends = trendsOf(useGet<RateTablesJson>("api/rates/history", { days: trendDays }).value);
+  const history = useGet<RateTablesJson>("api/rates/history", { days: trendDays }).value;
   const previous = new Map(rates?.previous?.rates.map((rate) => [rate.symbol, rate]));
   const cellsOf = (rate: RateShown) => {
     const { symbol, name, bid, ask } = rate;
@@ -28,7 +28,7 @@ export function Board() {
       format.rate(bid),
       format.rate(ask),
       <Change key="change" from={previous.get(symbol)} to={rate} />,
-      <Sparkline key="trend" values={trends.get(symbol) ?? []} />,
+      <Sparkline key="trend" values={history === undefined ? [] : trendOf(symbol, history)} />,
     ];
   };
   return (
@@ -55,17 +55,10 @@ export function Board() {
   );
 }
 
-/** The middle of bid and ask by currency, rate table by rate table. */
-function trendsOf(history: RateTablesJson | undefined): ReadonlyMap<string, readonly number[]> {
-  const trends = new Map<string, number[]>();
-  for (const { rates } of history?.tables ?? []) {
-    for (const { symbol, bid, ask } of rates) {
-      const trend = trends.get(symbol);
-      if (trend === undefined) trends.set(symbol, [(bid + ask) / 2]);
-      else trend.push((bid + ask) / 2);
-    }
-  }
-  return trends;
+/** The middle of a currency's bid and ask, rate table by rate table. */
+function trendOf(symbol: string, { tables }: RateTablesJson): readonly number[] {
+  const own = tables.flatMap(({ rates }) => rates.filter((rate) => rate.symbol === symbol));
+  return own.map(({ bid, ask }) => (bid + ask) / 2);
 }
 
 /** The change of the middle of bid and ask. */

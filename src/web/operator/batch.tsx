@@ -61,7 +61,7 @@ function Choice() {
   const place = line === undefined ? name : fill(texts.inLine, name, format.count(line));
   return (
     <>
-      <p class="muted">{texts.intro}</p>
+      <p class="muted">{texts.batchStep.choose}</p>
       {fault !== undefined && (
         <p role="alert">{name === "" ? faultText(fault) : `${place}: ${faultText(fault)}`}</p>
       )}
@@ -90,7 +90,7 @@ function Progress() {
   return (
     <div class="progress" role="status">
       <p>
-        {step === "reading" ? texts.reading : step === "checking" ? texts.checking : texts.working}{" "}
+        {texts.batchStep[step]}{" "}
         <span class="figures">
           {file !== undefined && fill(texts.batchProgress, format.count(results.length), format.count(total))}
         </span>
@@ -112,14 +112,7 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
   const { step, name, results, count, fault } = batch.state;
   const isTrial = step === "checking" || step === "checked";
   const total = file.lines.length;
-  const tiles: readonly (readonly [label: string, value: number, isBad?: boolean])[] = [
-    [isTrial ? texts.wouldBeDone : texts.linesDone, count.done],
-    [texts.doneBefore, count.replayed],
-    [isTrial ? texts.wouldBeRefused : texts.refused, count.refused, true],
-    ...(!batch.isBusy && results.length < total
-      ? ([[texts.left, total - results.length, true]] as const)
-      : []),
-  ];
+  const left = batch.isBusy ? 0 : total - results.length;
   const isMoved = fault instanceof FxError && fault.code === "rate-changed";
   return (
     <>
@@ -127,7 +120,7 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
         class="facts figures"
         of={[
           [texts.file, name],
-          [texts.holds, (texts.kinds as Readonly<Record<string, string>>)[file.format.holds]],
+          [texts.holds, texts.kinds[file.format.holds]],
           [texts.lines, format.count(total)],
           [texts.batch, file.id],
         ]}
@@ -137,19 +130,20 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
         <p class="muted">{fill(texts.unread, file.format.unread.join(", "))}</p>
       )}
       <dl class="tiles">
-        {tiles.map(([label, value, isBad = false]) => (
-          <Tile key={label} label={label} value={format.count(value)} isBad={isBad && value > 0} />
-        ))}
+        <Tile label={isTrial ? texts.wouldBeDone : texts.linesDone} value={format.count(count.done)} />
+        <Tile label={texts.doneBefore} value={format.count(count.replayed)} />
+        <Tile
+          label={isTrial ? texts.wouldBeRefused : texts.refused}
+          value={format.count(count.refused)}
+          isBad={count.refused > 0}
+        />
+        {left > 0 && <Tile label={texts.left} value={format.count(left)} isBad />}
       </dl>
       {fault !== undefined && <p role="alert">{isMoved ? texts.batchRateMoved : faultText(fault)}</p>}
       {!batch.isBusy && (
         <>
           <p role="status" class={step === "finished" ? "good" : ""}>
-            {step === "checked"
-              ? texts.nothingMoved
-              : step === "finished"
-                ? texts.finished
-                : texts.batchStopped}
+            {texts.batchStep[step]}
           </p>
           <Actions file={file} />
           <Moves results={results} />

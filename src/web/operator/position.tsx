@@ -10,16 +10,10 @@ import { HouseCash } from "./house-cash.tsx";
 import { Suspend } from "./trading.tsx";
 
 /** A currency of the position, and what it is worth. Undefined without a bid. */
-interface PositionRow {
-  readonly symbol: string;
-  /** Text where a number would round the total. */
-  readonly customers: number | string;
-  readonly house: number | string;
-  readonly cash: number | string;
-  readonly bank: number | string;
+type PositionRow = PositionJson["currencies"][number] & {
   readonly customersInPln: number | undefined;
   readonly houseInPln: number | undefined;
-}
+};
 
 /** The position: money that customers hold, the house's open position, and the spread earned. */
 export function Position() {
