@@ -3,7 +3,7 @@ import { afterEach, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseCurrencyCode } from "../../src/core/currency.ts";
 import { formatDecimal } from "../../src/core/decimal.ts";
-import type { CurrentRates, Rate, RateTable, TableLedger } from "../../src/core/rates.ts";
+import type { Rate, RateTable, TableLedger } from "../../src/core/rates.ts";
 import { openRates, type RatesOptions } from "../../src/rates/open.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { type RateSource, tablesOf } from "../../src/rates/source.ts";
@@ -63,12 +63,11 @@ async function ledgerAt(table: RateTable) {
 
 describe("a start", () => {
   test("A start puts the bank's table in force in an empty ledger, and tells so", async () => {
-    const ledger = openSqlite(":memory:");
     const bank = await standIn(older);
-    const rates = await openLive(bank, { ledger });
+    const rates = await openLive(bank);
     const table = of(bank, older);
-    assert.deepEqual(await ledger.inForce(), { epoch: 1, table });
-    assert.deepEqual(rates.forOrder(await ledger.inForce()), table);
+    assert.deepEqual(await rates.ledger.inForce(), { epoch: 1, table });
+    assert.deepEqual(rates.forOrder(await rates.ledger.inForce()), table);
     assert.equal(rates.status().problem, undefined);
     assert.deepEqual(rates.events.all[0], { kind: "in-force", table });
   });
@@ -96,7 +95,7 @@ describe("a start", () => {
         inForce === undefined ? openSqlite(":memory:") : await ledgerAt(identified(older, inForce));
       const opened = openLive(await standIn(), { source, ledger, changeSource: bank, newerTableMs: 1 });
       setTimeout(answer, 50);
-      assert.equal(await traded(await opened, ledger), newer.no);
+      assert.equal(await traded(await opened), newer.no);
     }
   });
 
@@ -106,19 +105,18 @@ describe("a start", () => {
     const { source, answer } = slowBank("bank", newer);
     const ledger = await ledgerAt(identified(older, "bank"));
     const rates = await openLive(await standIn(), { source, ledger, newerTableMs: 1 });
-    assert.equal(await traded(rates, ledger), older.no);
+    assert.equal(await traded(rates), older.no);
     await rates.events.next("in-force");
     answer();
     await rates.events.next("in-force");
-    assert.equal(await traded(rates, ledger), newer.no);
+    assert.equal(await traded(rates), newer.no);
   });
 
   test("Orders settle at the ledger's table while the bank is away", async () => {
     const bank = await standIn();
     await bank.mode("refuses");
-    const ledger = await ledgerAt(of(bank, older));
-    const rates = await openLive(bank, { ledger });
-    assert.equal(await traded(rates, ledger), older.no);
+    const rates = await openLive(bank, { inForce: older });
+    assert.equal(await traded(rates), older.no);
     assert.match(rates.status().problem ?? "", /ECONNREFUSED/);
   });
 
@@ -144,7 +142,7 @@ describe("a fetch is counted", () => {
 
   test("A fetch counts as refused when a check holds its table back, until an operator accepts it", async () => {
     const bank = await standIn(leaped);
-    const rates = await openLive(bank, { ledger: await ledgerAt(of(bank, older)), ...rarely });
+    const rates = await openLive(bank, { inForce: older, ...rarely });
     assert.deepEqual(rates.status().fetches, { accepted: 0, unchanged: 0, refused: 1, failed: 0 });
     assert.equal(rates.status().heldBack, leaped.no);
     await rates.refresh({ ...rules, acceptTable: leaped.no });
@@ -234,15 +232,14 @@ describe("a refresh", () => {
 describe("a table that is held back", () => {
   test("A table that is held back is told with the command that lets it through", async () => {
     const bank = await standIn(older);
-    const ledger = openSqlite(":memory:");
-    const rates = await openLive(bank, { ledger });
+    const rates = await openLive(bank);
     bank.tables = json(leaped);
     const { problem, table } = await rates.events.next("refused");
     assert.equal(table, leaped.no);
     assert.match(problem, /USD bid 4 to 8, ask 4.08 to 8.16.*--accept-table 109\/C\/NBP\/2026\.$/);
     assert.equal(rates.status().problem, problem);
-    assert.equal(await traded(rates, ledger), older.no);
-    assert.deepEqual(await ledger.tables({ source: bank.url, since: "" }), [of(bank, older)]);
+    assert.equal(await traded(rates), older.no);
+    assert.deepEqual(await rates.ledger.tables({ source: bank.url, since: "" }), [of(bank, older)]);
   });
 
   test("An overridden table comes into force once, whichever processes have the operator's word, and its correction does not", async () => {
@@ -252,7 +249,7 @@ describe("a table that is held back", () => {
     const all = [await openLive(bank, accepting), await openLive(bank, accepting)];
     bank.tables = json(leaped);
     for (const rates of all) {
-      while ((await traded(rates, ledger)) !== leaped.no) await bank.asked();
+      while ((await traded(rates)) !== leaped.no) await bank.asked();
     }
     bank.tables = json({ ...leaped, tradingDate: "2026-06-05" });
     for (const rates of all) {
@@ -271,11 +268,10 @@ describe("a table that is held back", () => {
   ] as const) {
     test(`A table that another process lets through is not told as held back any more, once ${by} has its price`, async () => {
       const bank = await standIn(leaped);
-      const ledger = await ledgerAt(of(bank, older));
-      const rates = await openLive(bank, { ledger, ...rarely });
+      const rates = await openLive(bank, { inForce: older, ...rarely });
       assert.equal(rates.status().heldBack, leaped.no);
-      await openLive(bank, { ledger, ...rarely, acceptTable: leaped.no });
-      assert.equal(await price(rates, ledger), leaped.no);
+      await openLive(bank, { ledger: rates.ledger, ...rarely, acceptTable: leaped.no });
+      assert.equal(await price(rates), leaped.no);
       const { table, heldBack, problem } = rates.status();
       assert.deepEqual([table?.number, heldBack, problem], [leaped.no, undefined, undefined]);
     });
@@ -287,7 +283,7 @@ describe("a ledger's table in force", () => {
     const bank = await standIn(older);
     const ledger = await ledgerAt(of(bank, older));
     const all = await Promise.all(options.map((one) => openLive(bank, { ledger, ...rarely, ...one })));
-    return { ledger, bank, all: all as readonly CurrentRates[] };
+    return { ledger, bank, all };
   }
 
   test("Orders, quotes and the status of every process follow the ledger's table, without the bank or a judgement of their own", async () => {
@@ -295,7 +291,7 @@ describe("a ledger's table in force", () => {
     await ledger.acceptTable(of(bank, leaped), acceptance(1, "anna@desk"));
     await bank.mode("refuses");
     for (const rates of all) {
-      assert.equal(await traded(rates, ledger), leaped.no);
+      assert.equal(await traded(rates), leaped.no);
       assert.equal(rates.status().table?.number, leaped.no);
       assert.equal(await quoted(rates), leaped.no);
       assert.equal((await rates.latest()).table.number, leaped.no);
@@ -305,7 +301,7 @@ describe("a ledger's table in force", () => {
   test("A process that only reads quotes the ledger's table, asks no bank and writes nothing", async () => {
     const { ledger, bank, all } = await openOver({ role: "read" });
     bank.tables = json(newer);
-    assert.equal(await quoted(all[0] as CurrentRates), older.no);
+    assert.equal(await quoted(all[0] ?? assert.fail()), older.no);
     const august = () => new Date("2026-08-01T10:00:00Z");
     const late = await openLive(bank, { ledger, role: "read", now: august });
     const { message, retryAfterSeconds } = await unavailable(late);
@@ -345,7 +341,7 @@ describe("a ledger of another source", () => {
     const problem =
       `The ledger trades at the rates of demo, and this fx has those of ${bank.url}, so it only quotes. Use ` +
       `--rates demo, or change the ledger's source with fx serve --rates ${bank.url} --change-source demo.`;
-    await assert.rejects(traded(rates, ledger), { code: "rates-unavailable", message: problem });
+    await assert.rejects(traded(rates), { code: "rates-unavailable", message: problem });
     await rates.refresh(rules);
     assert.deepEqual(rates.events.all, [{ kind: "not-trading", problem }]);
     assert.deepEqual(await ledger.inForce(), { epoch: 1, table: demo });
@@ -364,7 +360,7 @@ describe("a ledger of another source", () => {
   test("A change of source puts the new source's table in force, whatever its date and number", async () => {
     const { ledger, bank, rates } = await openBeside({ changeSource: "demo" });
     assert.deepEqual(await ledger.inForce(), { epoch: 2, table: of(bank, older) });
-    assert.equal(await traded(rates, ledger), older.no);
+    assert.equal(await traded(rates), older.no);
   });
 
   test("A change of source waits for the new source's first table", async () => {
@@ -407,9 +403,8 @@ describe("a table that is not effective yet", () => {
   const ahead = publishedOf("110/C/NBP/2026", "2026-06-10", { USD: [4.02, 4.1] });
 
   test("A table of days to come waits, whatever the operator accepts, and the newest effective one is in force", async () => {
-    const ledger = openSqlite(":memory:");
-    const rates = await openLive(await standIn(older, newer, ahead), { ledger, acceptTable: ahead.no });
-    assert.equal(await traded(rates, ledger), newer.no);
+    const rates = await openLive(await standIn(older, newer, ahead), { acceptTable: ahead.no });
+    assert.equal(await traded(rates), newer.no);
   });
 
   test("A table of days to come waits even where there is no other, and the error says so", async () => {
@@ -424,12 +419,11 @@ describe("a table that is not effective yet", () => {
   test("A table of days to come gives way to the bank's correction of its date", async () => {
     const wrong = publishedOf("109/C/NBP/2026", "2026-06-16", { USD: [4.5, 4.6] });
     const bank = await standIn(older, wrong);
-    const ledger = await ledgerAt(of(bank, older));
-    const rates = await openLive(bank, { ledger, ...rarely });
-    assert.equal(await traded(rates, ledger), older.no);
+    const rates = await openLive(bank, { inForce: older, ...rarely });
+    assert.equal(await traded(rates), older.no);
     bank.tables = json(older, newer);
     await rates.refresh(rules);
-    assert.deepEqual(await ledger.inForce(), { epoch: 2, table: of(bank, newer) });
+    assert.deepEqual(await rates.ledger.inForce(), { epoch: 2, table: of(bank, newer) });
   });
 });
 
@@ -438,14 +432,13 @@ describe("the history", () => {
 
   test("A history is fetched with the newest table and kept in the ledger, without a gap after a pause", async () => {
     const tables = tablesUpTo("2026-06-09");
-    const ledger = openSqlite(":memory:");
     const bank = await standIn(...tables.slice(0, 40));
-    const rates = await openLive(bank, { ledger, maxAgeDays: 365, ...rarely });
-    assert.equal((await ledger.tables(all(bank))).length, 40);
+    const rates = await openLive(bank, { maxAgeDays: 365, ...rarely });
+    assert.equal((await rates.ledger.tables(all(bank))).length, 40);
     bank.tables = tables;
     await rates.refresh(rules);
     assert.equal((await rates.tables(365)).length, 67);
-    assert.equal((await ledger.tables(all(bank))).length, 67);
+    assert.equal((await rates.ledger.tables(all(bank))).length, 67);
   });
 
   test("A history lacks a malformed table, and has those before and after it", async () => {

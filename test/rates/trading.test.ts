@@ -44,7 +44,7 @@ for (const adapter of adapters) {
         const bank = await standIn(newer, ahead);
         const { ledger, works } = faultyLedger(await adapter.open(t));
         const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
-        assert.equal(await traded(rates, ledger), newer.no);
+        assert.equal(await traded(rates), newer.no);
         await bank.mode("refuses");
         const whole = ledger[call].bind(ledger) as never;
         ledger[call] = async () => {
@@ -57,7 +57,7 @@ for (const adapter of adapters) {
         ledger[call] = whole;
         works(true);
         await rates.refresh(rules);
-        assert.equal(await traded(rates, ledger), ahead.no);
+        assert.equal(await traded(rates), ahead.no);
       });
     }
   });
@@ -66,9 +66,8 @@ for (const adapter of adapters) {
 describe("two tables that wait for their dates", () => {
   test("Waiting tables come into force each at midnight in Warsaw, without the bank", async () => {
     let time = noon;
-    const ledger = openSqlite(":memory:");
     const bank = await standIn(newer, ahead, later);
-    const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
+    const rates = await openLive(bank, { now: () => time, ...rarely });
     await bank.mode("refuses");
     for (const [date, number] of [
       ["2026-06-09T21:59:59Z", newer.no],
@@ -78,34 +77,32 @@ describe("two tables that wait for their dates", () => {
     ] as const) {
       time = new Date(date);
       await rates.refresh(rules);
-      assert.equal(await traded(rates, ledger), number);
+      assert.equal(await traded(rates), number);
     }
   });
 
   test("A waiting table that the bank withdraws does not come into force", async () => {
     let time = noon;
-    const ledger = openSqlite(":memory:");
     const bank = await standIn(newer, ahead, later);
-    const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
+    const rates = await openLive(bank, { now: () => time, ...rarely });
     bank.clock = () => time;
     bank.tables = json(newer, later);
     await rates.refresh(rules);
     time = midnight;
     await rates.refresh(rules);
-    assert.equal(await traded(rates, ledger), newer.no);
+    assert.equal(await traded(rates), newer.no);
   });
 
   test("Waiting tables are kept while the bank's answers make no sense", async () => {
     let time = noon;
-    const ledger = openSqlite(":memory:");
     const bank = await standIn(newer, ahead, later);
-    const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
+    const rates = await openLive(bank, { now: () => time, ...rarely });
     bank.tables = json(newer, later, "{}");
     await rates.refresh(rules);
     assert.match(rates.status().problem ?? "", /table 3 of 3 is wrong/);
     time = midnight;
     await rates.refresh(rules);
-    assert.equal(await traded(rates, ledger), ahead.no);
+    assert.equal(await traded(rates), ahead.no);
   });
 });
 
@@ -155,13 +152,12 @@ describe("a clock", () => {
 
   test("A clock that is ahead puts no table in force before its day by the source's clock", async () => {
     let time = noon;
-    const ledger = openSqlite(":memory:");
     const bank = await standIn(newer, ahead);
-    const rates = await openLive(bank, { ledger, now: () => time, ...rarely });
+    const rates = await openLive(bank, { now: () => time, ...rarely });
     bank.clock = () => noon;
     time = new Date(noon.getTime() + dayMs);
     await rates.refresh(rules);
-    assert.equal(await traded(rates, ledger), newer.no);
+    assert.equal(await traded(rates), newer.no);
   });
 
   for (const [what, ms] of [
@@ -173,7 +169,7 @@ describe("a clock", () => {
       const bank = await standIn(newer);
       const rates = await openLive(bank, { ledger, now: after(ms) });
       await putInForce(ledger, of(bank, ahead));
-      await assert.rejects(traded(rates, ledger), {
+      await assert.rejects(traded(rates), {
         code: "rates-unavailable",
         message:
           /^The rate table in force, 110\S+, takes effect on 2026-06-10, and by this machine's clock it is 2026-06-09\. /,
@@ -188,10 +184,9 @@ describe("a clock", () => {
 describe("the age of a table", () => {
   async function aged(now: string, maxAgeDays = 7) {
     let time = noon;
-    const ledger = openSqlite(":memory:");
-    const rates = await openLive(await standIn(older), { ledger, now: () => time, maxAgeDays, ...rarely });
+    const rates = await openLive(await standIn(older), { now: () => time, maxAgeDays, ...rarely });
     time = new Date(now);
-    return { rates, ledger };
+    return rates;
   }
 
   for (const [now, maxAgeDays] of [
@@ -199,9 +194,9 @@ describe("the age of a table", () => {
     ["2026-06-16T21:59:59Z", 8],
   ] as const) {
     test(`A table is young enough until ${now}, where ${maxAgeDays} days are allowed`, async () => {
-      const { rates, ledger } = await aged(now, maxAgeDays);
+      const rates = await aged(now, maxAgeDays);
       assert.equal(await quoted(rates), older.no);
-      assert.equal(await traded(rates, ledger), older.no);
+      assert.equal(await traded(rates), older.no);
     });
   }
 
@@ -211,7 +206,7 @@ describe("the age of a table", () => {
     ["2026-06-16T22:00:00Z", 1, "1 day"],
   ] as const) {
     test(`A table is too old at ${now}, where ${limit} are allowed`, async () => {
-      const { rates, ledger } = await aged(now, maxAgeDays);
+      const rates = await aged(now, maxAgeDays);
       const { message, retryAfterSeconds = 0 } = await unavailable(rates);
       assert.equal(
         message,
@@ -219,17 +214,16 @@ describe("the age of a table", () => {
           `${rates.status().source} has no newer one.`,
       );
       assert.ok(retryAfterSeconds > 3500 && retryAfterSeconds <= 3600, String(retryAfterSeconds));
-      await assert.rejects(traded(rates, ledger), { code: "rates-unavailable", message });
+      await assert.rejects(traded(rates), { code: "rates-unavailable", message });
       assert.equal(rates.status().table?.number, older.no);
     });
   }
 
   test("A command with too old a table says how its own fetch failed, and not to wait", async () => {
     const bank = await standIn(older);
-    const ledger = openSqlite(":memory:");
-    await putInForce(ledger, of(bank, older));
     await bank.mode("500");
-    const rates = await openLive(bank, { ledger, role: "settle", now: after(60 * dayMs), newerTableMs: 1 });
+    const late = { role: "settle", now: after(60 * dayMs), newerTableMs: 1 } as const;
+    const rates = await openLive(bank, { inForce: older, ...late });
     const { message, retryAfterSeconds } = await unavailable(rates);
     assert.match(message, /for at most 7 days\. \S+ answered 500: "Internal Server Error"\.$/);
     assert.equal(retryAfterSeconds, undefined);
@@ -237,66 +231,49 @@ describe("the age of a table", () => {
 });
 
 describe("whether orders are settled, and why not, is said alike by orders, the status and the shown table", () => {
-  const cases = {
-    "too old": async () => {
-      const ledger = openSqlite(":memory:");
-      const bank = await standIn(older);
-      await putInForce(ledger, of(bank, older));
-      return {
-        ledger,
-        rates: await openLive(bank, { ledger, now: after(7 * dayMs) }),
-        reason: /for at most 7 days/,
-      };
-    },
-    "too old, because the newer one is held back": async () => {
-      const ledger = openSqlite(":memory:");
-      const bank = await standIn(older);
-      await putInForce(ledger, of(bank, older));
-      bank.tables = json({ ...leaped, effectiveDate: "2026-06-16" });
-      const rates = await openLive(bank, { ledger, now: after(7 * dayMs) });
-      return {
-        ledger,
-        rates,
-        reason: /held back: .* let it through with fx serve --accept-table 109\/C\/NBP\/2026/,
-      };
-    },
-    "not effective": async () => {
-      const ledger = openSqlite(":memory:");
-      const bank = await standIn(newer);
-      await putInForce(ledger, of(bank, ahead));
-      return { ledger, rates: await openLive(bank, { ledger }), reason: /takes effect on 2026-06-10/ };
-    },
-    "none yet": async () => {
-      const ledger = openSqlite(":memory:");
-      const bank = await standIn(older);
-      await bank.mode("500");
-      return {
-        ledger,
-        rates: await openLive(bank, { ledger }),
-        reason: /^There is no rate table yet\. .* answered 500/,
-      };
-    },
-    "of another source": async () => {
-      const ledger = openSqlite(":memory:");
-      await putInForce(ledger, of({ url: "nbp" }, older));
-      const rates = await openLive(await standIn(older), { ledger });
-      return { ledger, rates, reason: /--change-source nbp/ };
-    },
-  };
-  const codes = [
-    ["too old", "too-old"],
-    ["not effective", "not-effective"],
-    ["none yet", "no-table"],
-    ["of another source", "other-source"],
+  const late = { inForce: older, now: after(7 * dayMs) };
+  const cases = [
+    ["too old", "too-old", /for at most 7 days/, async () => openLive(await standIn(older), late)],
+    [
+      "too old, because the newer one is held back",
+      "too-old",
+      /held back: .* let it through with fx serve --accept-table 109\/C\/NBP\/2026/,
+      async () => openLive(await standIn({ ...leaped, effectiveDate: "2026-06-16" }), late),
+    ],
+    [
+      "not effective",
+      "not-effective",
+      /takes effect on 2026-06-10/,
+      async () => openLive(await standIn(newer), { inForce: ahead }),
+    ],
+    [
+      "none yet",
+      "no-table",
+      /^There is no rate table yet\. .* answered 500/,
+      async () => {
+        const bank = await standIn(older);
+        await bank.mode("500");
+        return openLive(bank);
+      },
+    ],
+    [
+      "of another source",
+      "other-source",
+      /--change-source nbp/,
+      async () => {
+        const ledger = openSqlite(":memory:");
+        await putInForce(ledger, of({ url: "nbp" }, older));
+        return openLive(await standIn(older), { ledger });
+      },
+    ],
   ] as const;
-  for (const [what, open] of Object.entries(cases)) {
+  for (const [what, code, reason, open] of cases) {
     test(`Orders, the status and the shown table give one reason for a table that is ${what}`, async () => {
-      const { ledger, rates, reason } = await open();
-      const [, code] = codes.find(([beginning]) => what.startsWith(beginning)) ?? [];
+      const rates = await open();
       const { notTraded = "", notTradedCode = "" } = rates.status();
       assert.match(notTraded, reason);
       assert.equal(notTradedCode, code);
-      const refusal = await traded(rates, ledger).catch(({ message }) => message as string);
+      const refusal = await traded(rates).catch(({ message }) => message as string);
       assert.ok(refusal.startsWith(notTraded), refusal);
       const shown = await rates.latest().catch(({ message }) => ({ notTraded: message as string }));
       assert.ok(shown.notTraded?.startsWith(notTraded), shown.notTraded);
@@ -310,9 +287,8 @@ describe("whether orders are settled, and why not, is said alike by orders, the 
 
   test("A table that becomes too old while the process runs is told, and so is the next one", async () => {
     let time = noon;
-    const ledger = openSqlite(":memory:");
     const bank = await standIn(older);
-    const rates = await openLive(bank, { ledger, now: () => time });
+    const rates = await openLive(bank, { now: () => time });
     await rates.events.next("in-force");
     assert.equal(rates.status().notTraded, undefined);
     time = new Date("2026-06-15T22:00:00Z");
@@ -320,7 +296,7 @@ describe("whether orders are settled, and why not, is said alike by orders, the 
     assert.notEqual(rates.status().notTraded, undefined);
     bank.tables = json(publishedOf("114/C/NBP/2026", "2026-06-16", { USD: [4, 4.08] }));
     await rates.events.next("in-force");
-    assert.equal(await traded(rates, ledger), "114/C/NBP/2026");
+    assert.equal(await traded(rates), "114/C/NBP/2026");
     assert.equal(rates.status().notTraded, undefined);
   });
 
@@ -344,12 +320,12 @@ describe("a currency that was missing", () => {
     await putInForce(ledger, of({ url: "demo" }, publishedOf("100/C/NBP/2026", "2026-05-27", usual)));
     const bank = await standIn(publishedOf("107/C/NBP/2026", "2026-06-05", others));
     const rates = await openLive(bank, { ledger, changeSource: "demo" });
-    assert.equal(await traded(rates, ledger), "107/C/NBP/2026");
+    assert.equal(await traded(rates), "107/C/NBP/2026");
     bank.tables = json(publishedOf("108/C/NBP/2026", "2026-06-08", hundredfold));
     assert.match((await rates.events.next("refused")).problem, /USD bid 4 to 400/);
     bank.tables = json(publishedOf("109/C/NBP/2026", "2026-06-09", usual));
     await rates.refresh(rules);
-    assert.equal(await traded(rates, ledger), "109/C/NBP/2026");
+    assert.equal(await traded(rates), "109/C/NBP/2026");
   });
 });
 

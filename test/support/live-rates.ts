@@ -4,6 +4,7 @@ import type { CurrentRates, TableLedger } from "../../src/core/rates.ts";
 import { type FetchLimits, openApi } from "../../src/rates/nbp.ts";
 import { openRates, type RatesOptions } from "../../src/rates/open.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
+import { identified, putInForce } from "./fixture.ts";
 import { type NbpStandIn, startNbpStandIn } from "./nbp-stand-in.ts";
 import { publishedOf, ratesEvents } from "./rates.ts";
 
@@ -30,16 +31,21 @@ export async function standIn(...tables: (object | string)[]): Promise<NbpStandI
   return bank;
 }
 
-/** Rates of `bank` at noon of 9 June 2026 that refresh every 10 ms, with their events. */
-export async function openLive(
-  bank: NbpStandIn,
-  { limits, ...options }: Partial<RatesOptions> & { readonly limits?: Partial<FetchLimits> } = {},
-) {
+interface LiveOptions extends Partial<RatesOptions> {
+  readonly limits?: Partial<FetchLimits>;
+  /** The bank's table that the ledger has in force. */
+  readonly inForce?: object;
+}
+
+/** Rates of `bank` at noon of 9 June 2026 that refresh every 10 ms, with their events and their ledger. */
+export async function openLive(bank: NbpStandIn, { limits, inForce, ...options }: LiveOptions = {}) {
   const events = ratesEvents();
   bank.clock = options.now ?? (() => noon);
+  const ledger = options.ledger ?? openSqlite(":memory:");
+  if (inForce !== undefined) await putInForce(ledger, identified(inForce, bank.url));
   const rates = await openRates({
     source: openApi(bank.url, limits),
-    ledger: openSqlite(":memory:"),
+    ledger,
     role: "serve",
     now: () => noon,
     onEvent: events.onEvent,
@@ -49,7 +55,7 @@ export async function openLive(
     ...options,
   });
   cleanups.push(() => rates.close());
-  return Object.assign(rates, { events });
+  return Object.assign(rates, { events, ledger });
 }
 
 /** Asserts that no quote is available, and returns the error. */
@@ -61,8 +67,8 @@ export async function unavailable(rates: CurrentRates): Promise<FxError> {
 }
 
 /** Number of the table that orders settle at. */
-export async function traded(rates: CurrentRates, ledger?: TableLedger): Promise<string> {
-  return rates.forOrder(await ledger?.inForce()).number;
+export async function traded(rates: CurrentRates & { readonly ledger: TableLedger }): Promise<string> {
+  return rates.forOrder(await rates.ledger.inForce()).number;
 }
 
 /** Number of the table that quotes use. */
