@@ -9,8 +9,10 @@ export interface Answer {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** In bytes, for any answer: an audit with 1000 findings is the longest; a page of 200 entries with notes has 0.6 MB. */
+/** In bytes, for nearly all answers: an audit with 1000 findings; a page of 200 entries with notes has 0.6 MB. */
 export const longestAnswer = 4 * 1024 * 1024;
+/** In bytes, for all that is held about one person, with some 50,000 entries. */
+export const longestPersonalData = 64 * 1024 * 1024;
 /** In bytes, for the answer to a failed request. */
 const longestProblem = 65_536;
 

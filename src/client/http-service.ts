@@ -16,7 +16,7 @@ import { type AnswerTo, operations, type QueryOf, type ReadId } from "../wire/op
 import { trading } from "../wire/rates.ts";
 import { encodeIdempotencyKey, encodeQuery } from "../wire/requests.ts";
 import { RunStart } from "../wire/run-start.ts";
-import { type Answer, whatAnswered } from "./answer.ts";
+import { type Answer, longestPersonalData, whatAnswered } from "./answer.ts";
 import { Bulk } from "./bulk.ts";
 import { compareCheckpoint, takeCheckpoint } from "./checkpoints.ts";
 import { readExport } from "./export.ts";
@@ -76,7 +76,8 @@ function readsAt(transport: Transport): Omit<ExchangeService, keyof Changes | "c
         ? get("statement", { values: { pesel }, query: page }, read)
         : get("houseStatement", { values: { account }, query: page }, read);
     },
-    personalData: (pesel) => get("personalData", { values: { pesel }, readsJournal: true }),
+    personalData: (pesel) =>
+      get("personalData", { values: { pesel }, readsJournal: true, longest: longestPersonalData }),
     receipt: (id) => get("receipt", { values: { id } }),
     proof: (id) => get("receiptProof", { values: { id } }),
     entries: (page) =>
@@ -105,13 +106,15 @@ interface Question<Id extends ReadId> {
   readonly query?: QueryOf<Id>;
   /** Whether the server reads its whole journal for the answer. */
   readonly readsJournal?: boolean;
+  /** In bytes: how long the answer may be, if longer than usual. */
+  readonly longest?: number;
 }
 
 function asker(transport: Transport) {
   /** @param read checks the answer, or adds what its headers say */
   return async <Id extends ReadId, T = AnswerTo<Id>>(
     id: Id,
-    { values = {}, query, readsJournal = false }: Question<Id> = {},
+    { values = {}, query, readsJournal = false, longest }: Question<Id> = {},
     read: (answer: AnswerTo<Id>, headers: Answer["headers"]) => T = (answer) => answer as T & AnswerTo<Id>,
   ): Promise<T> => {
     const { path, query: shape, answer: schema }: Operation = operations[id];
@@ -119,6 +122,7 @@ function asker(transport: Transport) {
       path: filledPath(path, values),
       query: shape && (encodeQuery(shape, query ?? {}) as HttpRequest["query"]),
       readsJournal,
+      longest,
       // After a gateway timed out the server may still be reading the journal: a repetition would add to that.
       repeatable: !readsJournal,
     };

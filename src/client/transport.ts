@@ -18,6 +18,8 @@ export interface HttpRequest {
   readonly repeatable: boolean;
   /** Whether the server has the whole journal to read. */
   readonly readsJournal?: boolean;
+  /** In bytes: how long the answer may be. `longestAnswer` if absent. */
+  readonly longest?: number | undefined;
 }
 
 /** The result of an attempt, or why there is none. */
@@ -155,7 +157,7 @@ export class Transport {
   }
 
   async #attempt<T>(request: HttpRequest, read: (answer: Answer) => Attempt<T>): Promise<Attempt<T>> {
-    const { method, readsJournal } = request;
+    const { method, readsJournal, longest = longestAnswer } = request;
     const { answerTimeoutMs, journalTimeoutMs } = this.#options;
     let answer: Answer;
     try {
@@ -163,8 +165,8 @@ export class Transport {
         request: readsJournal ? journalTimeoutMs : answerTimeoutMs,
       });
       const head = await headOf(stream);
-      const text = await textOf(stream, { most: longestAnswer, withinMs: Infinity });
-      if (text.length > longestAnswer) return this.notFx(method, "its answer is longer than any of fx");
+      const text = await textOf(stream, { most: longest, withinMs: Infinity });
+      if (text.length > longest) return this.notFx(method, "its answer is longer than any of fx");
       answer = answerOf(head, text);
     } catch (error) {
       return await this.failureOf(method, error as RequestError);

@@ -7,7 +7,7 @@ import type { TransportOptions } from "../../src/client/transport.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
-import { startServer } from "../support/server.ts";
+import { openInstance, startServer } from "../support/server.ts";
 import { type Answer, openHttpStandIn, unusedUrl } from "../support/stand-in.ts";
 import { openTcpProxy } from "../support/tcp-proxy.ts";
 
@@ -35,6 +35,17 @@ const html =
   };
 const drop: Answer = (response) => response.destroy();
 const settled = json(account, 200, { "fx-receipt": "/api/receipts/r1" });
+
+test("All that is held about a person with 20,000 entries is read over HTTP", async (t) => {
+  const { service } = await openInstance();
+  const { receiptId } = await service.createAccount(opening({ index: 1 }));
+  const receipt = await service.receipt(receiptId);
+  const data = { ...(await service.personalData(pesel)), entries: Array(20_000).fill(receipt) };
+  const server = await startServer({ personalData: async () => data });
+  t.after(() => server.close());
+  const { entries } = await client(t, server.url).personalData(pesel);
+  assert.equal(entries.length, 20_000);
+});
 
 describe("where nobody listens", () => {
   test("A question and an order where nobody listens say that nothing answers, and where", async (t) => {
