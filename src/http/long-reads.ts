@@ -3,6 +3,7 @@ import { FxError } from "../core/errors.ts";
 
 interface Job {
   readonly result: Promise<unknown>;
+  readonly begin: () => void;
   /** How many callers wait for it. */
   callers: number;
   /** Called when the last of them has gone. */
@@ -15,10 +16,9 @@ interface Job {
  */
 export class LongReads {
   readonly #mostWaiting: number;
-  /** Reads that have not begun, by key. */
-  readonly #next = new Map<string, Job>();
-  #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  /** Reads that have not begun, by key, in their order. */
+  readonly #waiting = new Map<string | symbol, Job>();
+  #isReading = false;
 
   /** @param mostWaiting reads that have not begun, at most */
   constructor(mostWaiting: number) {
@@ -36,12 +36,12 @@ export class LongReads {
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const known = key === undefined ? undefined : this.#next.get(key);
-    if (known === undefined && this.#waiting >= this.#mostWaiting) {
-      const message = `${this.#waiting} reads that take long are waiting. Try again in a moment.`;
+    const known = key === undefined ? undefined : this.#waiting.get(key);
+    if (known === undefined && this.#waiting.size >= this.#mostWaiting) {
+      const message = `${this.#waiting.size} reads that take long are waiting. Try again in a moment.`;
       return Promise.reject(new FxError("overloaded", message, { retryAfterSeconds: 5 }));
     }
-    const job = known ?? this.#add(key, work);
+    const job = known ?? this.#add(key ?? Symbol(), work);
     job.callers += 1;
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -56,29 +56,33 @@ export class LongReads {
     });
   }
 
-  #add(key: string | undefined, work: (signal: AbortSignal) => Promise<unknown>): Job {
+  #add(key: string | symbol, work: (signal: AbortSignal) => Promise<unknown>): Job {
     const ending = new AbortController();
-    const leaveQueue = () => {
-      if (key !== undefined && this.#next.get(key) === job) this.#next.delete(key);
-    };
-    const start = async () => {
-      // Other requests have their turn between two reads.
-      await nextTurn();
-      this.#waiting -= 1;
-      leaveQueue();
-      if (ending.signal.aborted) throw abandoned();
-      return work(ending.signal);
-    };
-    const result = this.#last.then(start);
-    this.#last = result.catch(() => {});
-    this.#waiting += 1;
+    let begin = () => {};
+    const turn = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const end = () => {
-      leaveQueue();
+      if (this.#waiting.get(key) === job) this.#waiting.delete(key);
       ending.abort();
     };
-    const job: Job = { result, callers: 0, end };
-    if (key !== undefined) this.#next.set(key, job);
+    const job: Job = { result: turn.then(() => work(ending.signal)), begin, callers: 0, end };
+    this.#waiting.set(key, job);
+    if (!this.#isReading) void this.#readAll();
     return job;
+  }
+
+  async #readAll(): Promise<void> {
+    this.#isReading = true;
+    // Other requests have their turn between two reads.
+    await nextTurn();
+    for (const [key, { begin, result }] of this.#waiting) {
+      this.#waiting.delete(key);
+      begin();
+      await result.catch(() => {});
+      await nextTurn();
+    }
+    this.#isReading = false;
   }
 }
 

@@ -110,6 +110,20 @@ describe("long reads", () => {
     assert.deepEqual(events, ["first begins", "second begins", "third begins"]);
   });
 
+  test("Reads whose clients have gone before their turn take no places of others", async () => {
+    const { read, events, happened, letGo } = slowReads(2);
+    const first = read("first");
+    await happened(1);
+    const gone = new AbortController();
+    const left = Promise.allSettled(["second", "third"].map((name) => read(name, gone.signal)));
+    gone.abort();
+    const last = [read("fourth"), read("fifth")];
+    for (const _ of [first, ...last]) await letGo();
+    assert.deepEqual(await Promise.all([first, ...last]), ["first", "fourth", "fifth"]);
+    assert.deepEqual(events, ["first begins", "fourth begins", "fifth begins"]);
+    assert.ok((await left).every(({ status }) => status === "rejected"));
+  });
+
   test("One read that fails does not keep the next from being done", async () => {
     const reads = new LongReads(2);
     const failed = reads.run("one", staying, () => Promise.reject(new Error("the disk is gone")));
