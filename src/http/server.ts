@@ -178,7 +178,9 @@ function beginRequests(
         ms: Math.round(ms * 100) / 100,
         ...logFields(request, reply),
       };
-      const written = Promise.resolve(outcome).then((more) => app.log.info({ ...line, ...more }));
+      const write = (more: object | undefined) => app.log.info({ ...line, ...more });
+      if (!(outcome instanceof Promise)) return write(outcome);
+      const written = outcome.then(write);
       outcomes.add(written);
       void written.finally(() => outcomes.delete(written));
     };
