@@ -8,7 +8,7 @@ import { Button } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, Field, useWrong } from "./field.tsx";
 import { typedAmount } from "./format.ts";
 import { Asked, Changes } from "./question.tsx";
-import { cash, type Request, renaming } from "./requests.ts";
+import { cash, type DeskRequest, renaming } from "./requests.ts";
 import { fill } from "./texts.ts";
 
 interface CashProps {
@@ -60,7 +60,7 @@ interface CashFieldsProps {
   readonly deposit: string;
   readonly withdraw: string | undefined;
   readonly isDisabled?: boolean;
-  readonly onRequest: (request: Request) => void;
+  readonly onRequest: (request: DeskRequest) => void;
 }
 
 /** The fields for cash that comes to an account or leaves it, with a button for each. */

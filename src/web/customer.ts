@@ -1,10 +1,10 @@
 import type { EntryKind } from "../core/journal.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import { isOutcomeUnknown, isRefusal } from "./answers.ts";
-import type { Name, Request } from "./requests.ts";
+import type { DeskRequest, Name } from "./requests.ts";
 
 /** A request that is asked about, or was sent. */
-export interface Order extends Request {
+export interface Order extends DeskRequest {
   readonly holder: Name;
   /** The idempotency key: one order, however often it is sent. */
   readonly key: string;

@@ -16,11 +16,11 @@ import { digitsOf } from "./format.ts";
 import type { Reads } from "./reads.ts";
 import {
   accountUrl,
+  type DeskRequest,
   type ExchangeWish,
   exchange,
   type Name,
   quoteUrl,
-  type Request,
   wishOf,
 } from "./requests.ts";
 import type { Kept } from "./session.ts";
@@ -110,7 +110,7 @@ export class Desk extends Watched {
   }
 
   /** Reads the account, and then shows the request, to be confirmed. */
-  async ask(request: Request): Promise<void> {
+  async ask(request: DeskRequest): Promise<void> {
     await this.#ask(request, async () => request);
   }
 
@@ -121,7 +121,7 @@ export class Desk extends Watched {
   }
 
   /** Carries out what needs no question beyond the form that was filled in. */
-  async carryOut(request: Request, holder: Name): Promise<void> {
+  async carryOut(request: DeskRequest, holder: Name): Promise<void> {
     const { pesel, kind } = request;
     const key = newKey();
     const { name, surname } = holder;
@@ -167,8 +167,8 @@ export class Desk extends Watched {
   }
 
   async #ask(
-    { pesel, kind }: Pick<Request, "pesel" | "kind">,
-    price: () => Promise<Request>,
+    { pesel, kind }: Pick<DeskRequest, "pesel" | "kind">,
+    price: () => Promise<DeskRequest>,
     what?: Message,
   ): Promise<void> {
     const key = newKey();

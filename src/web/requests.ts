@@ -12,7 +12,7 @@ export interface Name {
 }
 
 /** A request that moves money, or changes an account, and what it does in words for people. */
-export interface Request {
+export interface DeskRequest {
   readonly kind: EntryKind;
   readonly pesel: string;
   readonly path: string;
@@ -54,7 +54,7 @@ export function wishOf({ sold, bought, side }: QuoteJson): ExchangeWish {
   return { from: sold.symbol, to: bought.symbol, side, amount };
 }
 
-export function exchange(pesel: string, quote: QuoteJson): Request {
+export function exchange(pesel: string, quote: QuoteJson): DeskRequest {
   const { sold, bought, tableId } = quote;
   const { from, to, side, amount } = wishOf(quote);
   const body = { pesel, from, to, [side]: amount };
@@ -69,7 +69,7 @@ export function cash(
   pesel: string,
   money: MoneyJson,
   note?: string,
-): Request {
+): DeskRequest {
   const place = housePlaceOf(pesel);
   const path = `${place === undefined ? accountUrl(pesel) : "api/house"}/${kind}s`;
   const { symbol, amount } = money;
@@ -81,18 +81,18 @@ export function cash(
   return { kind, pesel, path, body, ...(kind === "deposit" ? { in: money } : { out: money }) };
 }
 
-export function opening(pesel: string, { name, surname }: Name, pln: number): Request {
+export function opening(pesel: string, { name, surname }: Name, pln: number): DeskRequest {
   const body = { pesel, name, surname, pln };
   return { kind: "opening", pesel, path: "api/user", body, in: { symbol: "PLN", amount: pln } };
 }
 
-export function renaming(pesel: string, { name, surname }: Name): Request {
+export function renaming(pesel: string, { name, surname }: Name): DeskRequest {
   const renamed = { name, surname };
   return { kind: "renaming", pesel, path: `${accountUrl(pesel)}/name`, body: renamed, renamed };
 }
 
 /** The reason is typed into the question about it. */
-export function reversal(pesel: string, entry: EntryJson): Request {
+export function reversal(pesel: string, entry: EntryJson): DeskRequest {
   const { kind, time, id } = entry;
   const moved = movedBy(entry);
   return {
@@ -103,7 +103,7 @@ export function reversal(pesel: string, entry: EntryJson): Request {
 }
 
 /** A change that concerns the account as a whole. The reason for a block is typed into the question about it. */
-export function change(kind: "closing" | "block" | "unblock", pesel: string): Request {
+export function change(kind: "closing" | "block" | "unblock", pesel: string): DeskRequest {
   return {
     kind,
     pesel,
