@@ -201,6 +201,9 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         reverses: receiptId,
         reason: "a slip",
       } as const;
+      const [undone] = await dryRunOf(service, [reversal]);
+      assert.ok(undone && "account" in undone);
+      assert.deepEqual(texts(undone.account.balances), ["-7.50 CHF"]);
       assert.deepEqual(texts((await service.change(reversal)).account.balances), ["-7.50 CHF"]);
       await refuses(service.change(reversal), "already-reversed");
       const { items, closing } = await service.statement(houseNumber("bank"), { limit: 2 });

@@ -5,6 +5,7 @@ import {
   debit,
   type Holder,
   type Opening,
+  parseHolder,
   parseText,
   planOpening,
 } from "./account.ts";
@@ -128,6 +129,40 @@ export function parseHouseCash(fields: CashFields & { readonly account: HousePla
 function readCash({ kind, amount, key, by, ...given }: CashFields, account: () => Pesel): Cash {
   const note = given.note === undefined ? undefined : parseText(given.note, "note", longestNote);
   return { kind, pesel: account(), currency: parseCurrencyCode(given.currency), amount, note, key, by };
+}
+
+type Given<Asked> = Asked extends Cash
+  ? CashFields & { readonly pesel: string }
+  : Omit<Asked, "pesel"> & { readonly pesel: string };
+
+/** A change of an account whose texts, PESEL and currency are not read yet. */
+export type GivenChange = Given<Change>;
+
+/**
+ * Reads a change as of `today`: first its texts, then its PESEL. Parts that its kind does not have are left out.
+ * @throws FxError invalid-request, invalid-pesel
+ */
+export function parseChange(given: GivenChange, today: CalendarDate): Change {
+  const common = () => ({ pesel: parsePesel(given.pesel, today), key: given.key, by: given.by });
+  switch (given.kind) {
+    case "deposit":
+    case "withdrawal":
+      return parseCash(given, today);
+    case "reversal": {
+      const { kind, reverses } = given;
+      const reason = parseReason(given.reason);
+      const house = housePlaceOf(given.pesel);
+      const { key, by, pesel } = house === undefined ? common() : { ...given, pesel: houseNumber(house) };
+      return { kind, reverses, reason, pesel, key, by };
+    }
+    case "renaming":
+      return { kind: given.kind, ...parseHolder(given), ...common() };
+    case "closing":
+      return { kind: given.kind, ...common() };
+    case "block":
+    case "unblock":
+      return { kind: given.kind, reason: parseReason(given.reason), ...common() };
+  }
 }
 
 /** @throws FxError invalid-request */

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { parseHolder, parseOpening } from "../core/account.ts";
-import { type BulkRequest, parseCash, parseHouseCash, parseReason, type Request } from "../core/change.ts";
+import { parseOpening } from "../core/account.ts";
+import { type BulkRequest, parseCash, parseChange, parseHouseCash, type Request } from "../core/change.ts";
 import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { parseTerms } from "../core/exchange.ts";
@@ -19,7 +19,7 @@ import {
 } from "./accounts.ts";
 import { decodeAnswer, notAnAnswer } from "./answers.ts";
 import { cash, houseCash, reversal } from "./cash.ts";
-import { encodeMoney, entryId, key, money, orNull, pesel } from "./fields.ts";
+import { accountNumber, encodeMoney, entryId, key, money, orNull, pesel } from "./fields.ts";
 import { orderLine } from "./orders.ts";
 import { decodeProblem, encodeProblem, problem } from "./problem.ts";
 import { parseJson, parseRequest, requireKey } from "./requests.ts";
@@ -49,7 +49,7 @@ const houseLine = houseCash
   })
   .meta({ id: "HouseLine", ...onlyDry });
 const reversalLine = reversal
-  .extend({ kind: z.literal("reversal"), receipt: entryId, ...outside })
+  .extend({ kind: z.literal("reversal"), receipt: entryId, ...outside, pesel: accountNumber })
   .meta({ id: "ReversalLine", ...onlyDry });
 const renamingLine = renaming
   .extend({ kind: z.literal("renaming"), ...outside })
@@ -86,27 +86,19 @@ export function parseTrialLine(text: string, today: CalendarDate, by?: string): 
   const line = parseJson(text, "line");
   switch ((Object(line) as { readonly kind?: unknown }).kind) {
     case "reversal": {
-      const { kind, key, receipt: reverses, ...asked } = parseRequest(reversalLine, line, "line");
-      const pesel = parsePesel(asked.pesel, today);
-      return { kind, key, pesel, by, reverses, reason: parseReason(asked.reason) };
+      const { receipt: reverses, ...asked } = parseRequest(reversalLine, line, "line");
+      return parseChange({ ...asked, reverses, by }, today);
     }
-    case "renaming": {
-      const { kind, key, pesel, ...holder } = parseRequest(renamingLine, line, "line");
-      return { kind, ...parseHolder(holder), key, pesel: parsePesel(pesel, today), by };
-    }
-    case "closing": {
-      const { kind, key, pesel } = parseRequest(closingLine, line, "line");
-      return { kind, key, pesel: parsePesel(pesel, today), by };
-    }
+    case "renaming":
+      return parseChange({ ...parseRequest(renamingLine, line, "line"), by }, today);
+    case "closing":
+      return parseChange({ ...parseRequest(closingLine, line, "line"), by }, today);
     case "block":
-    case "unblock": {
-      const { kind, key, reason, pesel } = parseRequest(blockLine, line, "line");
-      return { kind, key, reason: parseReason(reason), pesel: parsePesel(pesel, today), by };
-    }
-    default: {
+    case "unblock":
+      return parseChange({ ...parseRequest(blockLine, line, "line"), by }, today);
+    default:
       if (!("account" in Object(line))) return parseLine(line, today, by);
       return parseHouseCash({ ...parseRequest(houseLine, line, "line"), by });
-    }
   }
 }
 

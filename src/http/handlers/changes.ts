@@ -1,9 +1,13 @@
 import type { FastifyRequest } from "fastify";
 import type * as z from "zod";
-import { parseHolder } from "../../core/account.ts";
-import { type Change, parseCash, parseHouseCash, parseReason } from "../../core/change.ts";
+import {
+  type Change,
+  type GivenChange,
+  parseChange,
+  parseHouseCash,
+  parseReason,
+} from "../../core/change.ts";
 import { FxError } from "../../core/errors.ts";
-import { parsePesel } from "../../core/pesel.ts";
 import * as shapes from "../../wire/accounts.ts";
 import { cash, houseCash, reversal } from "../../wire/cash.ts";
 import { parseRequest } from "../../wire/requests.ts";
@@ -41,34 +45,24 @@ export function changeHandlers({ service, today, prefix, metrics }: HandlerConte
       return sendAccount(reply, settlement.account);
     };
 
-  const customer = (request: FastifyRequest) => parsePesel(parameterOf(request, "pesel"), today());
-
-  const cashOf = (kind: "deposit" | "withdrawal") =>
-    change(kind, cash, (body, asked, request) =>
-      parseCash({ kind, ...body, ...asked, pesel: parameterOf(request, "pesel") }, today()),
-    );
-  const houseCashOf = (kind: "deposit" | "withdrawal") =>
-    change(kind, houseCash, (body, asked) => parseHouseCash({ kind, ...body, ...asked }));
-  const blockOf = (kind: "block" | "unblock") =>
-    change(kind, shapes.block, (body, asked, request) => {
-      const reason = parseReason(body.reason);
-      return { kind, reason, ...asked, pesel: customer(request) };
+  /** A change of the account in the path. The shape of its body is that of its kind. */
+  const customers = (kind: Change["kind"], shape: z.ZodType<object>) =>
+    change(kind, shape, (body, asked, request) => {
+      const given = { kind, ...body, ...asked, pesel: parameterOf(request, "pesel") } as GivenChange;
+      return parseChange(given, today());
     });
+  const houses = (kind: "deposit" | "withdrawal") =>
+    change(kind, houseCash, (body, asked) => parseHouseCash({ kind, ...body, ...asked }));
 
   return {
-    deposit: cashOf("deposit"),
-    withdraw: cashOf("withdrawal"),
-    houseDeposit: houseCashOf("deposit"),
-    houseWithdraw: houseCashOf("withdrawal"),
-    blockAccount: blockOf("block"),
-    unblockAccount: blockOf("unblock"),
-    rename: change("renaming", shapes.renaming, (body, asked, request) => {
-      const holder = parseHolder(body);
-      return { kind: "renaming", ...holder, ...asked, pesel: customer(request) };
-    }),
-    closeAccount: change("closing", shapes.closing, (_body, asked, request) => {
-      return { kind: "closing", ...asked, pesel: customer(request) };
-    }),
+    deposit: customers("deposit", cash),
+    withdraw: customers("withdrawal", cash),
+    houseDeposit: houses("deposit"),
+    houseWithdraw: houses("withdrawal"),
+    blockAccount: customers("block", shapes.block),
+    unblockAccount: customers("unblock", shapes.block),
+    rename: customers("renaming", shapes.renaming),
+    closeAccount: customers("closing", shapes.closing),
     reverse: change("reversal", reversal, async (body, asked, request) => {
       const reason = parseReason(body.reason);
       const given = parameterOf(request, "id");

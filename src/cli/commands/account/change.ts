@@ -1,14 +1,8 @@
-import { parseHolder } from "../../../core/account.ts";
-import { type Cash, parseCash } from "../../../core/change.ts";
+import { type Change, type GivenChange, parseChange } from "../../../core/change.ts";
 import { warsawDate } from "../../../core/date.ts";
 import type { FxCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
-import { type CashOptions, type ReasonOptions, type SettleOptions, settleAccount } from "../settle.ts";
-
-interface RenameOptions extends SettleOptions {
-  readonly name: string;
-  readonly surname: string;
-}
+import { type SettleOptions, settleAccount } from "../settle.ts";
 
 /** Defines the commands that change an account otherwise than by an exchange. */
 export function defineAccountChanges(account: FxCommand, context: Context): void {
@@ -20,44 +14,35 @@ export function defineAccountChanges(account: FxCommand, context: Context): void
       .pesel()
       .settles();
 
-  const cash = (kind: Cash["kind"]) => (argument: string, options: CashOptions) =>
-    settleAccount(context, argument, options, (ids) => {
-      const { amount, currency, note } = options;
-      return parseCash({ kind, amount, currency, note, ...ids }, warsawDate(new Date()));
-    });
+  const change = (kind: Change["kind"]) => (argument: string, options: SettleOptions) =>
+    settleAccount(context, argument, options, (ids) =>
+      parseChange({ ...options, ...ids, kind } as GivenChange, warsawDate(new Date())),
+    );
+
   const deposits = [
     "fx account deposit 44051401359 --amount 100 --currency PLN",
     'fx account deposit 44051401359 --amount 250.50 --currency EUR --note "from the old system, no. 17" --yes',
   ];
-  add("deposit", "Put money into an account", deposits, true).cash().action(cash("deposit"));
+  add("deposit", "Put money into an account", deposits, true).cash().action(change("deposit"));
   add("withdraw", "Take money out of an account", [
     "fx account withdraw 44051401359 --amount 100 --currency PLN",
   ])
     .cash()
-    .action(cash("withdrawal"));
+    .action(change("withdrawal"));
 
   add("rename", "Change the holder's name", ["fx account rename 44051401359 --name Maria --surname Nowak"])
     .requiredOption("--name <name>", "new first name")
     .requiredOption("--surname <surname>", "new surname")
-    .action((argument: string, options: RenameOptions) =>
-      settleAccount(context, argument, options, (ids) => ({
-        kind: "renaming",
-        ...parseHolder(options),
-        ...ids,
-      })),
-    );
+    .action(change("renaming"));
 
   add("close", "Close an account whose balances are all 0", ["fx account close 44051401359"]).action(
-    (argument: string, options: SettleOptions) =>
-      settleAccount(context, argument, options, (ids) => ({ kind: "closing", ...ids })),
+    change("closing"),
   );
 
   for (const [kind, description, example] of blocks) {
     add(kind, description, [`fx account ${kind} 44051401359 --reason "${example}"`])
       .reason()
-      .action((argument: string, options: ReasonOptions) =>
-        settleAccount(context, argument, options, (ids) => ({ kind, reason: options.reason, ...ids })),
-      );
+      .action(change(kind));
   }
 }
 
