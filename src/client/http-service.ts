@@ -110,7 +110,8 @@ interface Question<Id extends ReadId> {
   readonly longest?: number;
 }
 
-function asker(transport: Transport) {
+/** Asks a server for the answers of operations by their ids. */
+export function asker(transport: Transport) {
   /** @param read checks the answer, or adds what its headers say */
   return async <Id extends ReadId, T = AnswerTo<Id>>(
     id: Id,

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import packageJson from "../../../../package.json" with { type: "json" };
-import { openHttpService } from "../../../client/http-service.ts";
+import { asker, openHttpService } from "../../../client/http-service.ts";
 import { Transport } from "../../../client/transport.ts";
 import { warsawDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
@@ -9,9 +9,7 @@ import type { TableLedger } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { schemaVersion } from "../../../ledger/store.ts";
 import { inspectSource } from "../../../rates/open.ts";
-import { decodeAnswer } from "../../../wire/answers.ts";
-import { decodeProblem } from "../../../wire/problem.ts";
-import { ready, token as tokenShape } from "../../../wire/server.ts";
+import { ready } from "../../../wire/server.ts";
 import type { Config } from "../../config.ts";
 import { openLedger } from "../../open.ts";
 import { flagOf, type Settings, variableOf } from "../../settings.ts";
@@ -103,7 +101,8 @@ async function examineServer(url: string, { token, allowPlainHttp }: Settings): 
     return [wrong("server", error)];
   }
   try {
-    const { status, body, headers } = await ask(transport, "/health/ready");
+    const get = { method: "GET", path: "/health/ready", repeatable: true } as const;
+    const { status, body, headers } = await transport.send(get, (value) => ({ value }));
     const receivedAt = new Date();
     const { data } = ready.safeParse(body);
     if (data === undefined)
@@ -130,19 +129,10 @@ async function examineServer(url: string, { token, allowPlainHttp }: Settings): 
   }
 }
 
-function ask(transport: Transport, path: string) {
-  return transport.send({ method: "GET", path, repeatable: true }, (value) => ({ value }));
-}
-
 /** Checks the token that is sent. No check if none is sent and none is required. */
 async function examineToken(transport: Transport, sent: string | undefined): Promise<Check[]> {
   try {
-    const { status, body } = await ask(transport, "/api/token");
-    const problem = decodeProblem(body, status);
-    if (problem?.code === "unauthorized" && sent === undefined)
-      return [wrong("token", "none is sent, and the server asks for one; set FX_TOKEN or FX_TOKEN_FILE")];
-    if (problem !== undefined) throw problem;
-    const { name, role, expires } = decodeAnswer(tokenShape, body);
+    const { name, role, expires } = await asker(transport)("token");
     if (name === undefined)
       return sent === undefined ? [] : [fine("token", "one is sent, and the server asks for none")];
     const end = expires === undefined ? "does not expire" : `until ${expires.toISOString()}`;
@@ -150,7 +140,9 @@ async function examineToken(transport: Transport, sent: string | undefined): Pro
     const way = isBare ? "; on its way anyone can read it, for the address is not https" : "";
     return [fine("token", `${name}, role ${role}, ${end}${way}`)];
   } catch (error) {
-    return [wrong("token", error)];
+    const isAsked = sent === undefined && error instanceof FxError && error.code === "unauthorized";
+    const why = "none is sent, and the server asks for one; set FX_TOKEN or FX_TOKEN_FILE";
+    return [wrong("token", isAsked ? why : error)];
   }
 }
 
