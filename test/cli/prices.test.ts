@@ -10,7 +10,7 @@ import { send } from "../support/http.ts";
 import { closeAll, json, standIn } from "../support/live-rates.ts";
 import { publishedOf } from "../support/rates.ts";
 import { startFx } from "../support/run-fx.ts";
-import { runHere } from "../support/run-here.ts";
+import { openHere, runHere } from "../support/run-here.ts";
 
 afterEach(closeAll);
 
@@ -70,8 +70,7 @@ test("a command with another source than the ledger's quotes at it, says so, and
   const other = join(folder, "what-if.json");
   writeFileSync(other, `[${JSON.stringify(dearer)}]`);
   const buy = ["--from", "PLN", "--to", "USD", "--to-buy", "1"];
-  const open = ["account", "create", pesel, "--name", "Jan", "--surname", "Kowalski", "--pln", "100"];
-  await runHere(open, { env });
+  await openHere(env.FX_URL, { pln: "100" });
   assert.equal((await runHere(["exchange", pesel, ...buy, "--rates", "demo"], { env })).exit, 0);
   const quote = await runHere(["quote", ...buy, "--json", "--rates", other], { env });
   const { source, table } = JSON.parse(quote.stdout);

@@ -6,6 +6,7 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { runFx, spawnFx } from "../support/run-fx.ts";
+import { openHere, runHere } from "../support/run-here.ts";
 import { runAtTerminal } from "../support/terminal.ts";
 
 const folder = newFolder();
@@ -56,16 +57,13 @@ describe("output that cannot be written", () => {
     env: { FX_URL: `sqlite:${join(folder, "full.db")}`, FX_RATES: "demo" },
     stdout: "/dev/full",
   };
-  const create = (index: number) => {
-    return ["account", "create", adult(index), "--name", "Jan", "--surname", "K", "--pln", "1000"];
-  };
   const exchange = ["exchange", adult(), "--from", "PLN", "--to", "USD", "--to-buy", "1", "--yes"];
   const entries = async () => {
     const { stdout } = await runFx(["account", "history", adult(), "--json"], { env: full.env });
     return (JSON.parse(stdout) as { entries: { key: string }[] }).entries;
   };
 
-  before(async () => assert.equal((await runFx(create(0), { env: full.env })).exit, 0));
+  before(() => openHere(full.env.FX_URL));
 
   test("Output that cannot be written is reported, with exit 12", async () => {
     const { stderr, exit } = await runFx(["account", "list"], full);
@@ -128,27 +126,16 @@ describe("output that cannot be written", () => {
 
 describe("--quiet", () => {
   const quiet = { env: { FX_URL: `sqlite:${join(folder, "quiet.db")}`, FX_RATES: "demo" } };
-  const create = [
-    "account",
-    "create",
-    adult(),
-    "--name",
-    "Jan",
-    "--surname",
-    "K",
-    "--pln",
-    "1000",
-    "--key",
-    "k",
-  ];
+  const holder = ["--name", "Jan", "--surname", "K", "--pln", "1000"];
+  const create = ["account", "create", adult(), ...holder, "--key", "k"];
 
   test("--quiet leaves the result on stdout, and only errors on stderr", async () => {
-    const first = await runFx([...create, "--quiet"], quiet);
-    const [replayed, loud] = [await runFx(["--quiet", ...create], quiet), await runFx(create, quiet)];
+    const first = await runHere([...create, "--quiet"], quiet);
+    const [replayed, loud] = [await runHere(["--quiet", ...create], quiet), await runHere(create, quiet)];
     assert.deepEqual([first.stderr, first.exit, replayed.stderr], ["", 0, ""]);
     assert.match(loud.stderr, /^This key was used before\./);
     assert.deepEqual([first.stdout, replayed.stdout], [loud.stdout, loud.stdout]);
-    const failed = await runFx(["account", "show", adult(1), "--quiet"], quiet);
+    const failed = await runHere(["account", "show", adult(1), "--quiet"], quiet);
     assert.deepEqual([failed.stdout, failed.exit], ["", 4]);
     assert.match(failed.stderr, /^fx: There is no account for this PESEL\.\n/);
   });
@@ -157,10 +144,10 @@ describe("--quiet", () => {
     const header = "kind,pesel,amount,currency";
     const stdin = (amount: string) => ({ ...quiet, stdin: `${header}\ndeposit,${adult()},${amount},PLN\n` });
     const batch = ["batch", "-", "--id", "b", "--quiet"];
-    const [done, refused] = [await runFx(batch, stdin("1")), await runFx(batch, stdin("0"))];
+    const [done, refused] = [await runHere(batch, stdin("1")), await runHere(batch, stdin("0"))];
     assert.deepEqual([done.stderr, done.exit], ["", 0]);
     assert.match(refused.stderr, /^batch\tb\ndone\t0\nrefused\t1\n/);
-    const json = await runFx([...batch, "--json"], stdin("0"));
+    const json = await runHere([...batch, "--json"], stdin("0"));
     assert.deepEqual([JSON.parse(json.stderr).id, json.exit], ["b", 3]);
   });
 
@@ -177,8 +164,7 @@ describe("--quiet", () => {
 describe("a reader that has had enough", () => {
   const piped = { env: { FX_URL: `sqlite:${join(folder, "piped.db")}`, FX_RATES: "demo" } };
   before(async () => {
-    const create = ["account", "create", adult(), "--name", "Jan", "--surname", "K", "--pln", "1000"];
-    assert.equal((await runFx(create, piped)).exit, 0);
+    await openHere(piped.env.FX_URL);
   });
 
   test("A reader that closes its end of the pipe ends a long list quietly, with exit 141", async () => {

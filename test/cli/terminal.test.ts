@@ -9,7 +9,7 @@ import { adult, now, opening, tradedRates } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { tableOf } from "../support/rates.ts";
 import { runFx } from "../support/run-fx.ts";
-import { runHere } from "../support/run-here.ts";
+import { openHere, runHere } from "../support/run-here.ts";
 import { fxInShell, quoted } from "../support/shell.ts";
 import { openStandIn } from "../support/stand-in.ts";
 import { runAtTerminal, runCommandAtTerminal } from "../support/terminal.ts";
@@ -19,9 +19,7 @@ const folder = newFolder();
 /** A ledger in which Jan has 10,000 PLN. */
 async function ledger(name: string): Promise<{ FX_URL: string; FX_RATES: string }> {
   const env = { FX_URL: `sqlite:${join(folder, `${name}.db`)}`, FX_RATES: "demo" };
-  const create = ["account", "create", jan, "--name", "Jan", "--surname", "Kowalski", "--pln", "10000"];
-  const ran = await runHere(create, { env });
-  assert.equal(ran.exit, 0, ran.stderr);
+  await openHere(env.FX_URL, { pln: "10000" });
   return env;
 }
 

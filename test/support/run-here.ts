@@ -1,7 +1,9 @@
+import assert from "node:assert/strict";
 import { PassThrough, Writable } from "node:stream";
 import { startServer } from "../../src/cli/commands/serve/server.ts";
 import { runCommand } from "../../src/cli/run.ts";
 import { openTerminal } from "../../src/cli/terminal/terminal.ts";
+import { adult } from "./fixture.ts";
 import type { Ran, Surroundings } from "./run-fx.ts";
 import { configOf } from "./settings.ts";
 
@@ -67,6 +69,13 @@ function collector(properties: object): { stream: Writable; text: () => string }
     },
   });
   return { stream: Object.assign(stream, properties), text: () => text };
+}
+
+/** Opens an account of Jan Kowalski by `fx account create`, at this target. */
+export async function openHere(target: string, { index = 0, pln = "1000" } = {}): Promise<void> {
+  const holder = ["--name", "Jan", "--surname", "Kowalski", "--pln", pln];
+  const { exit, stderr } = await runHere(["account", "create", adult(index), ...holder, "--url", target]);
+  assert.equal(exit, 0, stderr);
 }
 
 /** Runs the server of `fx serve` in this process, on a free port and with these FX_* settings. */

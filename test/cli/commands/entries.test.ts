@@ -1,21 +1,16 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
-import { adult } from "../../support/fixture.ts";
 import { newFolder } from "../../support/folder.ts";
 import { runFx, spawnFx, startFx } from "../../support/run-fx.ts";
-import { runHere } from "../../support/run-here.ts";
+import { openHere, runHere } from "../../support/run-here.ts";
 import { until } from "../../support/until.ts";
 
 const folder = newFolder();
 const url = `sqlite:${join(folder, "fx.db")}`;
 const env = { FX_URL: url };
 
-const holder = ["--name", "Jan", "--surname", "Kowalski", "--pln", "5"];
-
-function open(index: number): Promise<unknown> {
-  return runHere(["account", "create", adult(index), ...holder], { env });
-}
+const open = (index: number) => openHere(url, { index, pln: "5" });
 
 const ids = (text: string) =>
   text

@@ -5,6 +5,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { adult } from "../../../support/fixture.ts";
 import { newFolder } from "../../../support/folder.ts";
 import { runFx } from "../../../support/run-fx.ts";
+import { openHere } from "../../../support/run-here.ts";
 
 describe("findings of an account whose rows hold PESELs", () => {
   const holder = adult(1);
@@ -13,7 +14,7 @@ describe("findings of an account whose rows hold PESELs", () => {
   const url = `sqlite:${join(folder, "fx.db")}`;
 
   before(async () => {
-    await runFx(["account", "create", holder, "--name", "Jan", "--surname", "K", "--pln", "9", "--url", url]);
+    await openHere(url, { index: 1, pln: "9" });
     const database = new DatabaseSync(join(folder, "fx.db"));
     database.exec(`update account set name = '${name}', surname = '${name}'`);
     database.exec(`update journal set entry = replace(entry, '"PLN":900', '"PLN":${holder}')`);

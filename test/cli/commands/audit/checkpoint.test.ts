@@ -6,27 +6,14 @@ import { type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { adult } from "../../../support/fixture.ts";
 import { newFolder } from "../../../support/folder.ts";
-import { runHere, serveHere } from "../../../support/run-here.ts";
+import { openHere, runHere, serveHere } from "../../../support/run-here.ts";
 
 /** A ledger with two accounts in a file, and the same behind a server. */
 async function ledger(t: TestContext) {
   const folder = newFolder(t);
   const place = `sqlite:${join(folder, "fx.db")}`;
-  const open = (index: number) =>
-    runHere([
-      "account",
-      "create",
-      adult(index),
-      "--name",
-      "Jan",
-      "--surname",
-      "K",
-      "--pln",
-      "9",
-      "--url",
-      place,
-    ]);
-  for (const index of [0, 1]) assert.equal((await open(index)).exit, 0);
+  const open = (index: number) => openHere(place, { index, pln: "9" });
+  for (const index of [0, 1]) await open(index);
   const file = join(folder, "day.checkpoint");
   const audit = (...args: string[]) => runHere(["audit", ...args], { env: { FX_URL: place } });
   return { folder, place, file, open, audit };

@@ -15,6 +15,7 @@ import { type NbpStandIn, startNbpStandIn } from "../../../support/nbp-stand-in.
 import { publishedOf } from "../../../support/rates.ts";
 import { headOf, openConnection } from "../../../support/raw-connection.ts";
 import { runFx, spawnFx, startFx } from "../../../support/run-fx.ts";
+import { openHere } from "../../../support/run-here.ts";
 import { fxInShell, quoted } from "../../../support/shell.ts";
 import { until } from "../../../support/until.ts";
 
@@ -344,8 +345,7 @@ describe("fx serve", () => {
   test("fx serve --db keeps the accounts, and a command may use the file beside the server", async () => {
     const env = { FX_RATES: "demo", FX_DB: `sqlite:${join(folder, "kept.db")}` };
     const first = await startFx([], { env });
-    const create = ["account", "create", adult(0), "--name", "Jan", "--surname", "Kowalski", "--pln", "7"];
-    assert.equal((await runFx(create, { env: { FX_URL: env.FX_DB } })).exit, 0);
+    await openHere(env.FX_DB, { pln: "7" });
     assert.equal((await first.stop()).exit, 0);
     const second = await startFx([], { env });
     const { stdout } = await runFx(["account", "show", adult(0)], { env: { FX_URL: second.url } });
