@@ -424,7 +424,7 @@ describe("a client of a batch", () => {
   });
 
   test("A client of a batch that never reads its answers is cut off", async (t) => {
-    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 500 });
+    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 2000 });
     const text = Array(12_000).fill(JSON.stringify(longAnswered)).join("\n");
     const client = new BulkClient(url);
     await client.response();
