@@ -46,33 +46,25 @@ export function statementCells(entry: EntryJson): string[] {
   ];
 }
 
+/** The facts that entries of some kinds have. */
+interface Facts extends Pick<EntryJson, "kind"> {
+  readonly note?: string | null;
+  readonly reason?: string;
+  readonly initial?: MoneyJson;
+  readonly sold?: MoneyJson;
+  readonly bought?: MoneyJson;
+  readonly debited?: MoneyJson | null;
+  readonly credited?: MoneyJson | null;
+}
+
 /** The note or the reason that was given with an entry. */
-export function noteOf(entry: EntryJson): string | null {
-  return "note" in entry ? entry.note : "reason" in entry ? entry.reason : null;
+export function noteOf({ note, reason }: Facts): string | null {
+  return note ?? reason ?? null;
 }
 
 /** The money that an entry took out of the account, and the money that it put in. */
-export function movedBy(entry: EntryJson): { readonly out?: MoneyJson; readonly in?: MoneyJson } {
-  switch (entry.kind) {
-    case "opening":
-      return { in: entry.initial };
-    case "exchange":
-      return { out: entry.sold, in: entry.bought };
-    case "deposit":
-      return { in: entry.credited };
-    case "withdrawal":
-      return { out: entry.debited };
-    case "reversal":
-      return {
-        ...(entry.debited !== null && { out: entry.debited }),
-        ...(entry.credited !== null && { in: entry.credited }),
-      };
-    case "renaming":
-    case "closing":
-    case "block":
-    case "unblock":
-      return {};
-  }
+export function movedBy({ initial, sold, bought, debited, credited }: Facts) {
+  return { out: debited ?? sold, in: credited ?? bought ?? initial };
 }
 
 /** The amount, the currency, and the balance in it. */
