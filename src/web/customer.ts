@@ -36,8 +36,6 @@ export interface Customer {
     | undefined;
   /** The receipt in sight. */
   readonly receiptId: string | undefined;
-  /** The key of the order that was done last. */
-  readonly doneKey: string | undefined;
 }
 
 export type CustomerEvent =
@@ -58,7 +56,6 @@ export const newCustomer: Customer = {
   at: undefined,
   message: undefined,
   receiptId: undefined,
-  doneKey: undefined,
 };
 
 /** The order that was sent and is not settled. */
@@ -139,7 +136,6 @@ function sent(state: Customer, event: SentEvent): Customer {
         at: undefined,
         message: undefined,
         receiptId: order.kind === "opening" ? undefined : event.receiptId,
-        doneKey: order.key,
       };
     case "failed":
       return at.stage === "sending" ? failed(state, at, event.failure) : state;

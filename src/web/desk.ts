@@ -40,6 +40,7 @@ export class Desk extends Watched {
   readonly #customers = new Map<string, Customer>();
   /** What is typed into forms, by their names. */
   readonly #drafts = new Map<string, object>();
+  #opened: string | undefined;
 
   constructor(api: Server, reads: Reads, storage: Kept) {
     super();
@@ -70,8 +71,14 @@ export class Desk extends Watched {
     this.changed();
   }
 
+  /** The account that the form for a new one has opened, until that form begins or ends. */
+  get opened(): string | undefined {
+    return this.#opened;
+  }
+
   /** Begins with the form for a PESEL that was typed elsewhere, without what was typed for another one. */
   beginOpening(pesel: string): void {
+    this.#opened = undefined;
     if (pesel === "" || pesel === this.draft(openingForm).pesel) return;
     this.#empty(openingForm);
     this.edit(openingForm, { pesel });
@@ -79,6 +86,7 @@ export class Desk extends Watched {
 
   /** Empties the form for a new account, which the next customer may see, unless its order is out. */
   endOpening(): void {
+    this.#opened = undefined;
     const pesel = digitsOf(this.draft(openingForm).pesel);
     if (orderOut(this.customer(pesel)) !== undefined) return;
     this.tell(pesel, { is: "cancels" });
@@ -188,11 +196,15 @@ export class Desk extends Watched {
   /** Reads again what an order has changed, and empties its form. */
   #settled({ pesel, kind, key }: Order, receiptId: string): void {
     this.#reads.stale(accountUrl(pesel), "api/position", "api/receipts/");
-    this.tell(pesel, { is: "done", key, receiptId });
+    const before = this.customer(pesel);
+    if (this.tell(pesel, { is: "done", key, receiptId }) === before) return;
     if (kind === "exchange") this.edit(ticketForm(pesel), { typed: "" });
     if (kind === "deposit" || kind === "withdrawal") this.#empty(cashForm(pesel));
     if (kind === "renaming") this.#empty(renamingForm(pesel));
-    if (kind === "opening" && digitsOf(this.draft(openingForm).pesel) === pesel) this.#empty(openingForm);
+    if (kind === "opening" && digitsOf(this.draft(openingForm).pesel) === pesel) {
+      this.#opened = pesel;
+      this.#empty(openingForm);
+    }
   }
 
   #empty({ name }: Form<object>): void {

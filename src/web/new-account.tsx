@@ -24,7 +24,12 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   const form = useRef<HTMLFormElement>(null);
   useFocusReturn();
   useLayoutEffect(() => form.current?.querySelector("input")?.focus(), []);
-  useOpened(digits, onOpened);
+  const { opened } = desk;
+  useEffect(() => {
+    if (opened === undefined) return;
+    desk.endOpening();
+    onOpened(opened);
+  }, [opened]);
   const isOut = orderOut(customer) !== undefined;
   const holder = { name: draft.name.trim(), surname: draft.surname.trim() };
   const amount = typedAmount(draft.initial === "" ? "0" : draft.initial, "PLN", { zero: true });
@@ -102,16 +107,4 @@ function OpeningFields({ isTold }: { readonly isTold: boolean }) {
       />
     </>
   );
-}
-
-/** Calls `onOpened` once an account is opened whose order was in the form. */
-function useOpened(pesel: string, onOpened: (pesel: string) => void): void {
-  const { desk } = useApp();
-  const sent = useRef(orderOut(desk.customer(pesel)));
-  sent.current = orderOut(desk.customer(pesel)) ?? sent.current;
-  const { pesel: of = "", key } = sent.current ?? {};
-  const isOpened = key !== undefined && desk.customer(of).doneKey === key;
-  useEffect(() => {
-    if (isOpened) onOpened(of);
-  }, [isOpened]);
 }

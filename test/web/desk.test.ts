@@ -147,7 +147,7 @@ describe("what is under way at the counter", () => {
           const settled = new Set<string | undefined>();
           const givenUp = new Set<string>();
           desk.watch(() => {
-            for (const pesel of customers) settled.add(desk.customer(pesel).doneKey);
+            for (const pesel of customers) settled.add(desk.customer(pesel).receiptId);
           });
           const wanted = new Map<string, Kind | undefined>();
           for (const { pesel, does, kind } of deeds) {
@@ -188,7 +188,7 @@ describe("what is under way at the counter", () => {
           for (const [key, body] of server.done) {
             const order = agreed.get(key);
             assert.equal(JSON.stringify(order?.body), body, "what was done was not what was agreed to");
-            const isTold = out.has(key) || settled.has(key) || givenUp.has(key);
+            const isTold = out.has(key) || settled.has(`of ${key}`) || givenUp.has(key);
             assert.ok(isTold, "it was done, and the page does not say so");
           }
           for (const { key } of server.sent) assert.ok(agreed.has(key), "it was sent without a yes");
@@ -304,7 +304,7 @@ describe("what is under way at the counter", () => {
     assert.deepEqual(desk.draft(renamingForm("1")), { name: "Jan", surname: "Nowy" });
   });
 
-  test("The form for a new account begins empty once its account was opened after the form had been closed", async () => {
+  test("The form for a new account tells which one it opened, and begins empty after that, also where it had been closed", async () => {
     const server = promptServer("lost on its way");
     const desk = new Desk(server, new Reads(server), storage());
     const holder = { name: "Adam", surname: "Drugi" };
@@ -315,8 +315,9 @@ describe("what is under way at the counter", () => {
     desk.beginOpening("");
     assert.equal(form().name, "Adam", "an opening without an answer stays in its form");
     await desk.confirm("1", orderOut(desk.customer("1"))?.key ?? "");
+    assert.equal(desk.opened, "1", "whoever comes back to the form does not see the account");
     desk.beginOpening("");
-    assert.deepEqual(form(), openingForm.empty);
+    assert.deepEqual([desk.opened, form()], [undefined, openingForm.empty]);
     desk.edit(openingForm, { pesel: "2", name: "Ewa" });
     desk.endOpening();
     assert.deepEqual(form(), openingForm.empty, "the next customer would see it");

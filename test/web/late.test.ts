@@ -318,6 +318,21 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     });
   }
 
+  test("An account whose opening is answered while another view is in sight is shown at the counter", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { newAccount, openAccount: open, pesel, first, surname } = parts(page);
+    const letGo = await holdBack(page, ({ pathname }) => pathname === "/api/user");
+    await newAccount.click();
+    await pesel.fill(adult(93));
+    await first.fill("Jan");
+    await surname.fill("Powrót");
+    await open.click();
+    await page.getByRole("button", { name: "Till", exact: true }).click();
+    await letGo();
+    await page.getByRole("button", { name: "Counter", exact: true }).click();
+    await page.getByRole("heading", { name: "Jan Powrót" }).waitFor();
+  });
+
   test("A search whose answer comes late does not take the teller away from what was begun meanwhile", async (t) => {
     const { page } = await visit(t, server.url);
     const { search, confirm } = parts(page);
