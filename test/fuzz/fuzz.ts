@@ -22,8 +22,9 @@ export interface FuzzOptions {
 
 /**
  * Sends about this many random requests, made from the OpenAPI document, to the built `fx serve` with tokens. Checks
- * every answer against the document, and at the end that every operation was done, the audit, the memory, and that the
- * log has no PESEL and no token. Returns figures, and the faults that were found; requests are shrunk to few.
+ * every answer against the document, and at the end that every operation was done, the audit, that what was refused or
+ * replayed made no entry, the memory, and that the log has no PESEL and no token. Returns figures, and the faults that
+ * were found; requests are shrunk to few.
  */
 export async function fuzz({
   requests,
@@ -66,6 +67,8 @@ export async function fuzz({
     if (!memory.isFlat()) faults.push(`the memory grows: ${JSON.stringify(memory.report())}`);
     const audit = await runFx(["audit", "--json"], { env: { FX_URL: place } });
     if (audit.exit !== 0) faults.push(`fx audit: exit ${audit.exit}: ${audit.stdout}${audit.stderr}`);
+    const { entries } = JSON.parse(audit.stdout);
+    if (entries !== play.entries) faults.push(`${entries} entries, and ${play.entries} answered as new`);
     const report = { seed, seconds, answers: play.answers, memory: memory.report() };
     return { report, faults };
   } finally {
@@ -101,6 +104,8 @@ class Play {
   readonly answers: Record<string, number> = {};
   /** Operations that were answered with a success. */
   readonly done = new Set<string>();
+  /** Number of answers, and lines of answers, with a receipt that is not of an earlier request. */
+  entries = 0;
   readonly #url: string;
   readonly #document: ApiDocument;
   readonly #heard: Heard = { receipt: [], cursor: [], table: [], checkpoint: undefined };
@@ -154,6 +159,12 @@ class Play {
   }
 
   #hear({ headers, body }: Answer): void {
+    if (headers.has("fx-receipt") && !headers.has("idempotency-replayed")) this.entries += 1;
+    const isBulk = headers.get("content-type")?.startsWith("application/x-ndjson");
+    const lines = isBulk ? body.toString().split("\n") : [];
+    this.entries += lines.filter(
+      (line) => /^\{"line":.*"receipt":"[^"]/.test(line) && !/"replayed":true/.test(line),
+    ).length;
     const keep = (list: string[], text: string | undefined) => {
       if (text !== undefined) list.push(text);
       if (list.length > 50) list.shift();

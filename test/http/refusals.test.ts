@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import fc from "fast-check";
 import type { Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { adult } from "../support/fixture.ts";
@@ -268,82 +267,5 @@ describe("what is not HTTP", () => {
   test("an Expect header that is not known is ignored", async () => {
     const answer = await exchangeBytes(headOf("GET /health/live", "Expect: more", "Connection: close"));
     assert.match(answer, /^HTTP\/1\.1 200 OK/);
-  });
-});
-
-describe("wrong input of every kind", () => {
-  const runs = { numRuns: 400 };
-  const field = fc.oneof(
-    fc.constantFrom(
-      "pesel",
-      "from",
-      "to",
-      "toBuy",
-      "toSell",
-      "name",
-      "surname",
-      "pln",
-      "initial",
-      "amount",
-      "currency",
-      "note",
-      "reason",
-      "__proto__",
-    ),
-    fc.string(),
-  );
-  const value = fc.oneof(
-    fc.constantFrom<unknown>(holder, "PLN", "USD", "JPY", "", null, true, 0, -0, 1e300, 0.005, 10),
-    fc.double(),
-    fc.jsonValue({ maxDepth: 2 }),
-  );
-  const body = fc.oneof(
-    fc.dictionary(field, value).map((fields) => JSON.stringify({ ...order, ...fields })),
-    fc.dictionary(field, value).map((fields) => JSON.stringify({ ...opening, ...fields })),
-    fc.dictionary(field, value).map((fields) => JSON.stringify({ ...cash, ...fields })),
-    fc.dictionary(field, value).map((fields) => JSON.stringify({ ...names, ...fields })),
-    fc.dictionary(field, value).map((fields) => JSON.stringify(fields)),
-    fc.json(),
-    fc.string({ unit: "binary" }),
-  );
-  const contentType = fc.constantFrom(
-    "application/json",
-    "application/json",
-    "application/json; charset=x",
-    "",
-  );
-  const path = fc.oneof(
-    fc.constant<string>(holder),
-    fc.constant<string>(adult(2)),
-    fc.string({ unit: "binary" }),
-  );
-
-  test("Wrong input of every kind gets a status of its endpoint, and changes nothing where it is refused", async () => {
-    let before = await state();
-    await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(...Object.values(rows)),
-        path,
-        body,
-        contentType,
-        async (row, id, text, type) => {
-          const answer = await send(server.url, row.method, row.path(encodeURIComponent(id.toWellFormed())), {
-            headers: type === "" ? {} : { "content-type": type },
-            ...(row.method === "POST" && { body: text }),
-          });
-          assert.ok(row.statuses.includes(answer.status), `${answer.status} ${answer.text}`);
-          assert.notEqual(answer.status, 500, answer.text);
-          if (answer.status >= 400) {
-            isProblem(answer);
-            assert.equal(await state(), before);
-          } else {
-            before = await state();
-          }
-        },
-      ),
-      runs,
-    );
-    const audit = await send(server.url, "GET", "/api/audit");
-    assert.equal((audit.json as { ok: boolean }).ok, true, audit.text);
   });
 });
