@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:tls";
 import type { Delays, Request as GotStream, RequestError } from "got";
 import { FxError } from "../core/errors.ts";
-import { type Route, routeTo } from "../outbound/proxy.ts";
+import { type Route, requestHeaders, requestOptions, routeTo } from "../outbound/proxy.ts";
 import { refusePlainHttp } from "../wire/plain-http.ts";
 import { type Answer, answerOf, headOf, longestAnswer, textOf } from "./answer.ts";
 import { type Fault, Retries } from "./retries.ts";
@@ -45,9 +45,6 @@ export const noAnswerHint =
   "Try again later. If that does not help, check the address, and the log of the server there.";
 /** A hint for answers that do not come from fx, such as the login page of a proxy. */
 export const notFxHint = "Check the address, and what answers there: it may be a proxy or another program.";
-
-/** Without `accept-encoding`, an answer could come in any coding. */
-const usualHeaders = { "user-agent": "fx", "accept-encoding": "identity" } as const;
 
 /**
  * HTTP to one server, over connections that stay open. A request whose outcome is unknown is sent again until it is
@@ -117,23 +114,18 @@ export class Transport {
     const { got } = await import("got");
     const { connectTimeoutMs: connect } = this.#options;
     return got.stream(`${this.#base}${path}`, {
+      ...requestOptions,
       agent: this.#route.agent,
       method,
       searchParams: { ...this.#query, ...query },
       headers: {
         accept: headers?.["content-type"] ?? "application/json",
-        ...usualHeaders,
+        ...requestHeaders,
         ...headers,
         ...this.#authorization,
       },
       ...(body !== undefined && { json: body }),
       timeout: { lookup: connect, connect, secureConnect: connect, ...timeout },
-      retry: { limit: 0 },
-      throwHttpErrors: false,
-      // A redirect could lead a request, and its token, to another host.
-      followRedirect: false,
-      // A compressed answer could be a thousand times as long as what arrives, so none is asked for or unpacked.
-      decompress: false,
     });
   }
 

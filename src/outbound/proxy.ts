@@ -5,6 +5,18 @@ import { getProxyForUrl } from "proxy-from-env";
 import { FxError } from "../core/errors.ts";
 import { isLoopback } from "../wire/plain-http.ts";
 
+/**
+ * Options of every request. A redirect could lead it, and its token, to another host; a compressed answer could be a
+ * thousand times as long as what arrives, and without `accept-encoding` it could come in any coding.
+ */
+export const requestOptions = {
+  throwHttpErrors: false,
+  followRedirect: false,
+  decompress: false,
+  retry: { limit: 0 },
+} as const;
+export const requestHeaders = { "user-agent": "fx", "accept-encoding": "identity" } as const;
+
 /** How requests reach an address. */
 export interface Route {
   readonly agent: { readonly http: HttpAgent; readonly https: HttpsAgent };

@@ -1,7 +1,7 @@
 import type { Response } from "got";
 import { FxError } from "../core/errors.ts";
 import { visible } from "../core/visible.ts";
-import { routeTo } from "../outbound/proxy.ts";
+import { requestHeaders, requestOptions, routeTo } from "../outbound/proxy.ts";
 import { excerpt, InvalidRateTable, parseTables } from "./published.ts";
 import { addressWithoutSecrets, type RateSource, sourceName, tablesOf } from "./source.ts";
 
@@ -77,13 +77,10 @@ async function answerOf(
     const { agent, proxy } = routeTo(url, { timeout: limits.requestTimeoutMs });
     way = proxy === undefined ? "" : ` through the proxy ${proxy}`;
     const request = got(url, {
+      ...requestOptions,
       agent,
       signal,
-      headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "fx" },
-      throwHttpErrors: false,
-      followRedirect: false,
-      // A compressed answer could be a thousand times as long as what arrives.
-      decompress: false,
+      headers: { accept: "application/json", ...requestHeaders },
       timeout: {
         lookup: limits.connectTimeoutMs,
         connect: limits.connectTimeoutMs,
@@ -91,7 +88,6 @@ async function answerOf(
         response: limits.responseTimeoutMs,
         request: limits.requestTimeoutMs,
       },
-      retry: { limit: 0 },
     });
     void request.on("downloadProgress", ({ transferred }) => {
       if (transferred > limits.maxBytes) request.cancel();
