@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -14,7 +14,7 @@ export interface Batch extends BatchFile {
 
 /** The digest that keys are made of. */
 export function digestOf(text: string): string {
-  return hash("sha256", text, "buffer").subarray(0, 12).toString("base64url");
+  return createHash("sha256").update(text).digest().subarray(0, 12).toString("base64url");
 }
 
 /** In bytes: a batch is read as a whole before it begins. */
