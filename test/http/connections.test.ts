@@ -3,13 +3,11 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
-import type { ExchangeService } from "../../src/core/service.ts";
 import { bulkType } from "../../src/wire/bulk.ts";
 import { adult } from "../support/fixture.ts";
-import { openGate } from "../support/gate.ts";
 import { isProblem, send } from "../support/http.ts";
 import { answerTo, getRequest, headOf, openConnection } from "../support/raw-connection.ts";
-import { longAnswers, startServer, type TestServer, useServer } from "../support/server.ts";
+import { longAnswers, startGated, startServer, type TestServer, useServer } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
 const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
@@ -18,19 +16,6 @@ const path = `/api/user/${adult(1)}`;
 /** The head of a request to open an account. */
 const openingHead = (...fields: string[]) =>
   headOf("POST /api/user", "Content-Type: application/json", ...fields);
-
-/** A server whose accounts are read only once `release` was called; `seen` counts those asked for. */
-async function startGated(options: Parameters<typeof startServer>[2] = {}) {
-  const { passed: gate, release } = openGate();
-  const seen = { asked: 0 };
-  const account: ExchangeService["account"] = async (pesel) => {
-    seen.asked += 1;
-    await gate;
-    return { pesel, name: "Jan", surname: "Kowalski", balances: [], closed: false, blocked: false };
-  };
-  const server = await startServer({ account }, "", options);
-  return { server, seen, release };
-}
 
 const bulkHead = (field: string) => headOf("POST /api/bulk", `Content-Type: ${bulkType}`, field);
 
@@ -42,11 +27,11 @@ describe("requests on a connection that has one under way", () => {
     "a batch that is chunked wrongly": `${bulkHead("Transfer-Encoding: chunked")}no chunk\r\n`,
   })) {
     test(`A request with ${what} behind it is answered, and its answer closes the connection`, async (t) => {
-      const { server, seen, release } = await startGated({ requestTimeoutMs: 200 });
+      const { server, asked, release } = await startGated({ requestTimeoutMs: 200 });
       t.after(() => server.close());
       const connection = await openConnection(server.url);
       connection.socket.write(getRequest(path) + behind);
-      await until(() => seen.asked === 1);
+      await until(() => asked() === 1);
       // Until after the time limit of the body.
       if (what.includes("in time")) await pause(1500);
       assert.deepEqual(connection.statuses(), []);
@@ -54,19 +39,19 @@ describe("requests on a connection that has one under way", () => {
       await connection.closed;
       assert.match(connection.received(), /^HTTP\/1\.1 200 OK\r\n[^{]*connection: close\r\n/i);
       assert.deepEqual(connection.statuses(), [200]);
-      assert.equal(seen.asked, 1);
+      assert.equal(asked(), 1);
     });
   }
 
   test("Pipelined requests are begun one after another, and answered in their order", async (t) => {
-    const { server, seen, release } = await startGated();
+    const { server, asked, release } = await startGated();
     t.after(() => server.close());
     const { socket, get, statuses, received } = await openConnection(server.url);
     socket.write(`${getRequest(path)}${openingHead("Content-Length: 2")}{}${getRequest(path)}`);
     get("/api/nothing", ...numbers(12).map(() => path));
-    await until(() => seen.asked === 1);
+    await until(() => asked() === 1);
     await pause(50);
-    assert.equal(seen.asked, 1);
+    assert.equal(asked(), 1);
     release();
     await until(() => statuses().length === 16);
     assert.deepEqual(statuses(), [200, 400, 200, 404, ...numbers(12).map(() => 200)]);
@@ -76,13 +61,13 @@ describe("requests on a connection that has one under way", () => {
 
   for (const count of [17, 1000]) {
     test(`A connection with ${count} pipelined requests is closed, and one is begun`, async (t) => {
-      const { server, seen, release } = await startGated();
+      const { server, asked, release } = await startGated();
       t.after(() => server.close());
       const connection = await openConnection(server.url);
       connection.get(...numbers(count).map(() => path));
       await connection.closed;
       release();
-      assert.ok(seen.asked <= 1, String(seen.asked));
+      assert.ok(asked() <= 1, String(asked()));
       assert.equal((await send(server.url, "GET", path)).status, 200);
     });
   }
@@ -105,7 +90,7 @@ describe("requests on a connection that has one under way", () => {
     test(`A request behind one whose answer closes the connection is not begun, over ${over}`, async (t) => {
       const tls =
         over === "https" ? { cert: tlsFixture("server.crt"), key: tlsFixture("server.key") } : undefined;
-      const { server, seen, release } = await startGated(tls && { tls });
+      const { server, asked, release } = await startGated(tls && { tls });
       t.after(() => server.close());
       release();
       const connection = await openConnection(server.url, tls && { rejectUnauthorized: false });
@@ -113,7 +98,7 @@ describe("requests on a connection that has one under way", () => {
       connection.socket.write(refused + getRequest(path));
       await connection.closed;
       assert.deepEqual(connection.statuses(), [400]);
-      assert.equal(seen.asked, 0);
+      assert.equal(asked(), 0);
     });
   }
 
@@ -167,10 +152,10 @@ test("A connection whose answers nobody reads is closed", async (t) => {
 
 describe("requests beyond those that are answered soon", () => {
   test("A further request is refused with 503 and Retry-After, and nothing of it is begun", async (t) => {
-    const { server, seen, release } = await startGated({ requestsAtMost: 2 });
+    const { server, asked, release } = await startGated({ requestsAtMost: 2 });
     t.after(() => server.close());
     const underWay = [send(server.url, "GET", path), send(server.url, "GET", path)];
-    await until(() => seen.asked === 2);
+    await until(() => asked() === 2);
     const refused = await send(server.url, "GET", path);
     isProblem(refused, "overloaded");
     assert.equal(refused.headers.get("retry-after"), "1");
@@ -180,7 +165,7 @@ describe("requests beyond those that are answered soon", () => {
     release();
     for (const answer of underWay) assert.equal((await answer).status, 200);
     assert.equal((await send(server.url, "GET", path)).status, 200);
-    assert.equal(seen.asked, 3);
+    assert.equal(asked(), 3);
   });
 
   test("A request whose body has not arrived takes no place from others", async (t) => {
@@ -194,11 +179,11 @@ describe("requests beyond those that are answered soon", () => {
   });
 
   test("A connection that breaks gives back the places of its requests", async (t) => {
-    const { server, seen, release } = await startGated({ requestsAtMost: 1 });
+    const { server, asked, release } = await startGated({ requestsAtMost: 1 });
     t.after(() => server.close());
     const connection = await openConnection(server.url);
     connection.get(path);
-    await until(() => seen.asked === 1);
+    await until(() => asked() === 1);
     connection.reset();
     await until(() => server.log().includes('"status":499'));
     release();

@@ -1,37 +1,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { KeyPair } from "../../src/http/server.ts";
 import { adult } from "../support/fixture.ts";
-import { openGate } from "../support/gate.ts";
 import { headOf, openConnection } from "../support/raw-connection.ts";
-import { longAnswers, startServer } from "../support/server.ts";
+import { longAnswers, startGated, startServer } from "../support/server.ts";
 
 const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
 
-/** A server whose accounts take until `release` to be read, and which tells when it is closed. */
-async function startSlow(options: { readonly stopTimeoutMs?: number; readonly tls?: KeyPair } = {}) {
-  const { passed: gate, release } = openGate();
-  const events: string[] = [];
-  const replace = {
-    ...longAnswers,
-    account: async () => {
-      events.push("asked");
-      await gate;
-      events.push("answered");
-      const holder = { pesel: adult(1), name: "Jan", surname: "Kowalski" };
-      return { ...holder, balances: [], closed: false, blocked: false };
-    },
-    close: async () => {
-      events.push("service closed");
-    },
-  };
-  const server = await startServer(replace, "", options);
-  return { server, release, events };
-}
-
 test("a stop answers what is under way, closes its connection, and then closes the service", async () => {
-  const { server, release, events } = await startSlow();
+  const { server, release, events } = await startGated();
   const busy = await openConnection(server.url);
   busy.get(`/api/user/${adult(1)}`);
   while (events.length === 0) await new Promise(setImmediate);
@@ -57,7 +34,7 @@ test("a stop sends an answer to its end whose client reads slowly", async () => 
 });
 
 test("a stop does not wait for idle connections", async () => {
-  const { server } = await startSlow();
+  const { server } = await startGated();
   const idle = await openConnection(server.url);
   idle.get("/health/live");
   await idle.until(/live/);
@@ -69,7 +46,7 @@ for (const [over, tls] of [
   ["https", { cert: tlsFixture("server.crt"), key: tlsFixture("server.key") }],
 ] as const) {
   test(`a stop does not wait for connections over which no request came, over ${over}`, async () => {
-    const { server } = await startSlow(tls && { tls });
+    const { server } = await startGated(tls && { tls });
     const silent = await openConnection(server.url, tls && { rejectUnauthorized: false });
     await Promise.all([server.close(), silent.closed]);
     assert.doesNotMatch(server.log(), /time limit of the stop/);
@@ -112,7 +89,7 @@ const stuck: Readonly<Record<string, (connection: Awaited<ReturnType<typeof open
 
 for (const [what, act] of Object.entries(stuck)) {
   test(`A stop closes at its time limit a connection that ${what}, and the log says so`, async () => {
-    const { server, events } = await startSlow({ stopTimeoutMs: 100 });
+    const { server, events } = await startGated({ stopTimeoutMs: 100 });
     const connection = await openConnection(server.url);
     act(connection);
     await untilStill(() => server.log().length + events.length);
@@ -124,7 +101,7 @@ for (const [what, act] of Object.entries(stuck)) {
 }
 
 test("while stopping, the server is not ready, and takes no new connections", async () => {
-  const { server, release, events } = await startSlow();
+  const { server, release, events } = await startGated();
   const [busy, probe] = [await openConnection(server.url), await openConnection(server.url)];
   busy.get(`/api/user/${adult(1)}`);
   // A request that has begun to arrive keeps the probe's connection from counting as idle.

@@ -13,6 +13,7 @@ import { errorsOf, type Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import type { Caller } from "../../src/wire/role.ts";
 import { adult, type fixedRates, now, table, tradedRates } from "./fixture.ts";
+import { openGate } from "./gate.ts";
 import { until } from "./until.ts";
 
 /** An instance of fx over a store in memory, with one fixed table. Its clock stands at `now` until it is set. */
@@ -110,6 +111,27 @@ export async function startServer(
     },
   };
   return server;
+}
+
+/** A server whose accounts are read only once `release` was called, and whose list of accounts is long. */
+export async function startGated(options: Parameters<typeof startServer>[2] = {}) {
+  const { passed: gate, release } = openGate();
+  const events: string[] = [];
+  const replace: Partial<ExchangeService> = {
+    ...longAnswers,
+    async account(pesel) {
+      events.push("asked");
+      await gate;
+      events.push("answered");
+      return { pesel, name: "Jan", surname: "Kowalski", balances: [], closed: false, blocked: false };
+    },
+    async close(this: ExchangeService) {
+      await this.close();
+      events.push("service closed");
+    },
+  };
+  const server = await startServer(replace, "", options);
+  return { server, release, events, asked: () => events.filter((event) => event === "asked").length };
 }
 
 /** Collects error codes that an operation answers but does not declare, as "exchange: underage". */
