@@ -35,10 +35,7 @@ export class Api implements Server {
    */
   async file(url: string, signal: AbortSignal): Promise<Blob> {
     const response = await this.#send(url, { signal }, Infinity);
-    return response.blob().catch((error: unknown) => {
-      if (signal.aborted) throw error;
-      throw new NoAnswer();
-    });
+    return response.blob().catch(cutOff(signal));
   }
 
   async change(path: string, { body, key, tableId }: KeyedRequest): Promise<string> {
@@ -64,10 +61,7 @@ export class Api implements Server {
     const reader = (body ?? new Blob().stream()).pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
-      const { value, done } = await reader.read().catch((error: unknown) => {
-        if (signal.aborted) throw error;
-        throw new NoAnswer();
-      });
+      const { value, done } = await reader.read().catch(cutOff(signal));
       if (done) break;
       const lines = (rest + value).split("\n");
       rest = lines.pop() ?? "";
@@ -112,6 +106,13 @@ export class Api implements Server {
       ...(wait > 0 && { retryAfterSeconds: wait }),
     });
   }
+}
+
+/** Tells an answer that was cut off from one that nobody waits for any more. */
+function cutOff(signal: AbortSignal) {
+  return (error: unknown): never => {
+    throw signal.aborted ? error : new NoAnswer();
+  };
 }
 
 /**
