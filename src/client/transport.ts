@@ -96,6 +96,10 @@ export class Transport {
     }
   }
 
+  get answerTimeoutMs(): number {
+    return this.#options.answerTimeoutMs;
+  }
+
   /** When the attempts at a request are repeated. */
   retries(method: "GET" | "POST", { isPatient = false } = {}): Retries {
     return new Retries(method, this.#options.pauseMs, isPatient);

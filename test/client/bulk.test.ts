@@ -23,8 +23,8 @@ import {
 import { openTcpProxy } from "../support/tcp-proxy.ts";
 
 /** A server with two accounts of 1000 PLN. */
-async function instance(t: TestContext) {
-  const server = await startServer();
+async function instance(t: TestContext, options: Parameters<typeof startServer>[2] = {}) {
+  const server = await startServer({}, "", options);
   t.after(() => server.close());
   for (const index of [0, 1]) await server.service.createAccount(opening({ index, pln: "1000" }));
   return {
@@ -142,6 +142,44 @@ describe("a batch at a server", () => {
       isAnswered();
     }
     assert.deepEqual(answers.map(outcome), ["invalid-request", "done"]);
+  });
+
+  test("A batch ends its request in time where its source is slow, and the next line comes over another", async (t) => {
+    const ended = JSON.stringify(encodeProblem(new FxError("invalid-request", "Nothing has arrived."), "r"));
+    const server = createServer((request, response) => {
+      let lines = 0;
+      request.on("data", () => {
+        lines += 1;
+        const done = '{"line":1,"status":204,"receipt":"r","replayed":false}\n';
+        response.write(lines === 1 ? done : `{"line":null,"status":400,"problem":${ended}}\n`);
+      });
+      request.on("end", () => response.end());
+    });
+    const service = openHttpService(await listen(server, t), { answerTimeoutMs: 3000 });
+    t.after(() => service.close());
+    async function* lines() {
+      yield [opened];
+      await pause(2000);
+      yield [{ ...opened, key: "b" }];
+    }
+    const answers: BulkAnswer[] = [];
+    for await (const some of service.bulk(lines())) answers.push(...some);
+    assert.deepEqual(answers.map(outcome), ["done", "done"]);
+  });
+
+  test("A dry run that the server ends between two lines is not begun anew without the lines before", async (t) => {
+    const { url } = await instance(t, { bulkIdleTimeoutMs: 300 });
+    const service = openHttpService(url);
+    t.after(() => service.close());
+    async function* lines() {
+      for (const key of ["a", "b"]) {
+        yield [order(0, key, "sell 900 PLN for USD")];
+        await pause(1000);
+      }
+    }
+    const answers: BulkAnswer[] = [];
+    for await (const some of service.dryRun(lines())) answers.push(...some);
+    assert.deepEqual(answers.map(outcome), ["done", "invalid-request"]);
   });
 
   test("Every line of a batch is answered as unreachable where nobody listens", async (t) => {
