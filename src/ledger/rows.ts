@@ -1,4 +1,4 @@
-import { hash, randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
 import { isDate } from "../core/date.ts";
 import { compareDecimals, formatDecimal, requireDecimal } from "../core/decimal.ts";
@@ -71,7 +71,7 @@ export function lagging(): FxError {
 
 /** In hexadecimal. */
 export function sha256(text: string): string {
-  return hash("sha256", text, "hex");
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /** The hash of a row whose columns nothing else in the ledger repeats. */
