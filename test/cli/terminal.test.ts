@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, type TestContext, test } from "node:test";
-import { buildServer } from "../../src/http/server.ts";
-import { LedgerService } from "../../src/ledger/service.ts";
-import { openSqlite } from "../../src/sqlite/store.ts";
-import { adult, now, opening, tradedRates } from "../support/fixture.ts";
+import { adult, opening } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { tableOf } from "../support/rates.ts";
 import { runFx } from "../support/run-fx.ts";
 import { openHere, runHere } from "../support/run-here.ts";
+import { startServer } from "../support/server.ts";
 import { fxInShell, quoted } from "../support/shell.ts";
 import { openStandIn } from "../support/stand-in.ts";
 import { runAtTerminal, runCommandAtTerminal } from "../support/terminal.ts";
@@ -33,22 +31,10 @@ const balances = async (): Promise<string> => (await runFx(["account", "show", j
 
 /** A server in this process where Jan has 10,000 PLN, and whose rates can be replaced. */
 async function served(t: TestContext) {
-  const store = openSqlite(":memory:");
-  const rates = await tradedRates(store);
-  const service = new LedgerService(store, rates, () => now);
-  const probes = {
-    version: "1.2.3",
-    store: "memory" as const,
-    schemaVersion: 1,
-    ping: async () => {},
-    rates: () => rates.status(),
-    commits: service.commits,
-  };
-  const app = buildServer({ service, probes, now: () => now });
-  const FX_URL = await app.listen({ host: "127.0.0.1", port: 0 });
-  t.after(() => app.close());
+  const { service, rates, url, close } = await startServer();
+  t.after(close);
   await service.createAccount(opening({ pln: "10000" }));
-  return { service, rates, FX_URL };
+  return { service, rates, FX_URL: url };
 }
 
 const dearer = tableOf("109/C/NBP/2026", "2026-06-09", { USD: [3.63, 3.71] });
