@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import type { CurrencyCode } from "../../src/core/currency.ts";
@@ -7,20 +6,22 @@ import { identifyTable } from "../../src/core/rates.ts";
 import { acceptanceHash, encodeTable, entryHash, sha256 } from "../../src/ledger/rows.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { adult, decimal, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
-import { newFolder } from "../support/folder.ts";
+import { adult, decimal, now, table, terms, tradedRates } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
+import { ledgerFile } from "../support/ledger-file.ts";
 import { startServer } from "../support/server.ts";
 
-/** The path of a ledger with an opening and an exchange, and the exchange's id. */
-async function ledgerFile(t: TestContext) {
-  const path = join(newFolder(t), "ledger.db");
-  const store = openSqlite(path);
-  const service = new LedgerService(store, await tradedRates(store), () => now);
-  await service.createAccount(opening());
-  const { receiptId } = await service.exchange({ ...terms("buy 10 USD for PLN"), pesel: adult() });
-  await service.close();
-  return { path, receiptId };
+/** The path of a ledger whose exchange has another text, with the hash that goes with it, and the exchange's id. */
+async function forged(t: TestContext, textOf: (entry: string) => string) {
+  const path = await ledgerFile(t, 1);
+  const database = new DatabaseSync(path);
+  const rows = database.prepare("select entry, hash from journal order by sequence").all();
+  const [{ hash: before }, { entry }] = rows as [{ hash: string }, { entry: string }];
+  const text = textOf(entry);
+  const hash = entryHash(text, before);
+  database.prepare("update journal set entry = ?, hash = ? where sequence = 2").run(text, hash);
+  database.close();
+  return { path, id: JSON.parse(entry).id as string };
 }
 
 const values: Readonly<Record<string, readonly unknown[]>> = {
@@ -35,18 +36,13 @@ const values: Readonly<Record<string, readonly unknown[]>> = {
 for (const [field, odd] of Object.entries(values)) {
   for (const value of odd) {
     test(`An entry made by hand with the ${field} ${JSON.stringify(value)} is damage and no failure of fx`, async (t) => {
-      const { path, receiptId } = await ledgerFile(t);
-      const database = new DatabaseSync(path);
-      const rows = database.prepare("select entry, hash from journal order by sequence").all();
-      const [first, second] = rows as { entry: string; hash: string }[];
-      const text = JSON.stringify({ ...JSON.parse(second?.entry ?? ""), [field]: value });
-      const hash = entryHash(text, first?.hash ?? "");
-      database.prepare("update journal set entry = ?, hash = ? where sequence = 2").run(text, hash);
-      database.close();
+      const { path, id } = await forged(t, (entry) =>
+        JSON.stringify({ ...JSON.parse(entry), [field]: value }),
+      );
       const server = await startServer({}, "", { store: openSqlite(path) });
       t.after(() => server.close());
       const account = `/api/user/${adult()}`;
-      for (const asked of [account, `${account}/history`, `/api/receipts/${receiptId}`, "/api/position"]) {
+      for (const asked of [account, `${account}/history`, `/api/receipts/${id}`, "/api/position"]) {
         isProblem(await send(server.url, "GET", asked), "storage-unavailable");
       }
       const { json } = await send(server.url, "GET", "/api/users");
@@ -58,17 +54,10 @@ for (const [field, odd] of Object.entries(values)) {
 }
 
 test("An entry made by hand that names two accounts is a finding, and answers no key of either", async (t) => {
-  const { path } = await ledgerFile(t);
-  const database = new DatabaseSync(path);
-  const rows = database.prepare("select entry, hash from journal order by sequence").all();
-  const [first, second] = rows as { entry: string; hash: string }[];
   const members = `"pesel":"${adult()}","pesel":"${adult(1)}"`;
-  const text = (second?.entry ?? "")
-    .replace(`"pesel":"${adult()}"`, members)
-    .replace('"key":null', '"key":"k"');
-  const hash = entryHash(text, first?.hash ?? "");
-  database.prepare("update journal set entry = ?, hash = ? where sequence = 2").run(text, hash);
-  database.close();
+  const { path } = await forged(t, (entry) =>
+    entry.replace(`"pesel":"${adult()}"`, members).replace('"key":null', '"key":"k"'),
+  );
   const store = openSqlite(path);
   const service = new LedgerService(store, await tradedRates(store), () => now);
   t.after(() => service.close());
@@ -81,7 +70,7 @@ test("An entry made by hand that names two accounts is a finding, and answers no
 
 for (const odd of ["", "2026-02-30", "0000-01-01", "12026-06-08", "soon"]) {
   test(`A rate table made by hand with the date ${JSON.stringify(odd)} is damage and no failure of fx`, async (t) => {
-    const { path } = await ledgerFile(t);
+    const path = await ledgerFile(t, 1);
     const made = encodeTable(identifyTable({ ...table, effectiveDate: odd }, table.source, sha256));
     const database = new DatabaseSync(path);
     database.prepare("update rate_table set id = ?, effective_date = ?").run(made.id, odd);
@@ -99,7 +88,7 @@ for (const odd of ["", "2026-02-30", "0000-01-01", "12026-06-08", "soon"]) {
 const quotations = { "0": ["0", "0.5"], "no spread": ["4", "4"], "a negative bid": ["-1", "4"] };
 for (const [what, [bid = "", ask = ""]] of Object.entries(quotations)) {
   test(`A rate table made by hand in force with a bid of ${what} is damage and no failure of fx`, async (t) => {
-    const { path } = await ledgerFile(t);
+    const path = await ledgerFile(t, 1);
     const usd = { currency: "USD" as CurrencyCode, name: "dolar", bid: decimal(bid), ask: decimal(ask) };
     const rates = new Map([[usd.currency, usd]]);
     const made = encodeTable(identifyTable({ ...table, rates }, table.source, sha256));

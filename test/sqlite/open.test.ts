@@ -9,26 +9,14 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
 import { makeDurable } from "../../src/sqlite/open.ts";
 import { openSqlite, type SqliteStore } from "../../src/sqlite/store.ts";
-import { adult, fixedRates, now, opening, terms, tradedRates } from "../support/fixture.ts";
+import { adult, fixedRates, now, opening, terms } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
+import { ledgerFile } from "../support/ledger-file.ts";
 
 function serve(t: TestContext, store: SqliteStore): LedgerService {
   const service = new LedgerService(store, fixedRates(), () => now);
   t.after(() => service.close().catch(() => {}));
   return service;
-}
-
-/** A ledger of two accounts and four entries, which nobody has open. */
-async function ledgerFile(t: TestContext): Promise<string> {
-  const path = join(newFolder(t), "ledger.db");
-  const store = openSqlite(path);
-  const service = new LedgerService(store, await tradedRates(store), () => now);
-  for (const index of [0, 1]) {
-    await service.createAccount(opening({ index }));
-    await service.exchange({ ...terms("buy 10 USD for PLN"), pesel: adult(index) });
-  }
-  await service.close();
-  return path;
 }
 
 describe("The durability of a SQLite ledger", () => {
@@ -71,7 +59,7 @@ describe("The durability of a SQLite ledger", () => {
 
 describe("A SQLite ledger that is open for reading", () => {
   test("A ledger that is open for reading answers and takes no writes", async (t) => {
-    const service = serve(t, openSqlite(await ledgerFile(t), { access: "read" }));
+    const service = serve(t, openSqlite(await ledgerFile(t, 2), { access: "read" }));
     assert.equal((await service.account(adult(1))).balances[1]?.minor, 1000n);
     assert.equal((await service.audit()).entries, 4);
     await assert.rejects(service.createAccount(opening({ index: 2 })), {
@@ -81,7 +69,7 @@ describe("A SQLite ledger that is open for reading", () => {
   });
 
   test("A reader sees the commits of a server that has the ledger open", async (t) => {
-    const path = await ledgerFile(t);
+    const path = await ledgerFile(t, 2);
     const server = serve(t, openSqlite(path));
     await server.createAccount(opening({ index: 2 }));
     const reader = serve(t, openSqlite(path, { access: "read" }));
@@ -90,7 +78,7 @@ describe("A SQLite ledger that is open for reading", () => {
   });
 
   test("A reader that works without locks fails once another process writes", async (t) => {
-    const path = await ledgerFile(t);
+    const path = await ledgerFile(t, 2);
     const alone = join(newFolder(t), "alone.db");
     await backUpSqlite(path, alone);
     const reader = serve(t, openSqlite(alone, { access: "read" }));
@@ -113,7 +101,7 @@ describe("A SQLite ledger that is open for reading", () => {
 
 describe("A SQLite file under the name of a descriptor", { skip: !existsSync("/proc/self/fd") }, () => {
   test("A descriptor's name is that of its file, until the file is removed", async (t) => {
-    const path = await ledgerFile(t);
+    const path = await ledgerFile(t, 2);
     const descriptor = openSync(path, "r");
     t.after(() => closeSync(descriptor));
     const name = `/proc/self/fd/${descriptor}`;
@@ -139,7 +127,7 @@ describe("A SQLite file that is replaced while it is open", () => {
     ["its removal", (path: string) => rmSync(path)],
   ] as const) {
     test(`After ${what}, an open file answers no order, read or ping`, async (t) => {
-      const path = await ledgerFile(t);
+      const path = await ledgerFile(t, 2);
       const other = join(newFolder(t), "other.db");
       await backUpSqlite(path, other);
       const store = openSqlite(path);
@@ -154,7 +142,7 @@ describe("A SQLite file that is replaced while it is open", () => {
   }
 
   test("A file that is moved during a commit fails the commit", async (t) => {
-    const path = await ledgerFile(t);
+    const path = await ledgerFile(t, 2);
     const store = openSqlite(path);
     t.after(() => store.close());
     await assert.rejects(
@@ -170,7 +158,7 @@ describe("A SQLite file that is replaced while it is open", () => {
 describe("A large SQLite file beside a log that a killed server left", () => {
   /** Files of a ledger of more than 64 MiB: a backup, and what was there when its server was killed later. */
   async function killed(t: TestContext): Promise<{ backup: string; file: string; log: string }> {
-    const path = await ledgerFile(t);
+    const path = await ledgerFile(t, 2);
     const database = new DatabaseSync(path);
     database.exec("create table ballast (x blob); insert into ballast values (zeroblob(70000000))");
     database.close();

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, type TestContext, test } from "node:test";
+import { describe, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import type { Change } from "../../src/core/change.ts";
 import { pln } from "../../src/core/currency.ts";
@@ -23,22 +23,12 @@ import { openSqlite, SqliteStore } from "../../src/sqlite/store.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { adult, decimal, now, opening, terms, tradedRates } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
+import { ledgerFile } from "../support/ledger-file.ts";
 import { sellGrosz } from "../support/postgres-store.ts";
 
 async function serve(path: string): Promise<LedgerService> {
   const store = openSqlite(path);
   return new LedgerService(store, await tradedRates(store), () => now);
-}
-
-async function ledgerFile(t: TestContext, accounts = 3): Promise<string> {
-  const path = join(newFolder(t), "ledger.db");
-  const service = await serve(path);
-  for (let index = 0; index < accounts; index += 1) {
-    await service.createAccount(opening({ index }));
-    await service.exchange({ ...terms("buy 10 USD for PLN"), pesel: adult(index) });
-  }
-  await service.close();
-  return path;
 }
 
 const deposit = (index: number): Change => {
