@@ -72,7 +72,8 @@ if (isFast) {
 
 /**
  * A few files that import all of these: to load the same modules again for each takes as long as its tests. A file's
- * hooks for each test would be those of all: it stays alone.
+ * hooks for each test would be those of all: it stays alone. The first test lasts until all are loaded, since hooks
+ * after all tests run as soon as none is left.
  */
 function bundles(files, most) {
   const hasHooks = (file) => /^(before|after)Each\(/m.test(readFileSync(new URL(file, root), "utf8"));
@@ -83,10 +84,12 @@ function bundles(files, most) {
   const bundled = Array.from({ length: Math.min(most, together.length) }, (_, nth) => {
     const own = together.filter((_file, index) => index % most === nth);
     const path = join(folder, `${nth + 1}.test.mjs`);
-    writeFileSync(
-      path,
-      own.map((file) => `await import(${JSON.stringify(new URL(file, root).href)});\n`).join(""),
-    );
+    const imports = own.map((file) => `await import(${JSON.stringify(new URL(file, root).href)});\n`);
+    const begin = `import { test } from "node:test";
+let isLoaded;
+const loaded = new Promise((resolve) => (isLoaded = resolve));
+test("The files of this process are loaded", () => loaded);\n`;
+    writeFileSync(path, `${begin}${imports.join("")}isLoaded();\n`);
     return path;
   });
   return [...alone, ...bundled];
