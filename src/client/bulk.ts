@@ -179,7 +179,7 @@ export class Bulk {
     if (this.#isOver) request.destroy();
     this.#write(request, sent).catch((error: Error) => request.destroy(error));
     const fault = await this.#takeAnswers(request, sent)
-      .catch((error: unknown) => this.#failureOf(error))
+      .catch((error: unknown) => this.#failureOf(error, request))
       .finally(() => request.destroy());
     if (fault?.outcomeUnknown && !this.#isDry) {
       for (const entry of sent) entry.outcomeUnknown ||= entry.answer === undefined;
@@ -260,11 +260,11 @@ export class Bulk {
     }
   }
 
-  async #failureOf(error: unknown): Promise<Fault> {
+  async #failureOf(error: unknown, request: GotStream): Promise<Fault> {
     const isForeign = error instanceof FxError || error instanceof SyntaxError;
     return isForeign
       ? this.#transport.notFx(this.#method, "an answer to a line is none of fx")
-      : this.#transport.failureOf(this.#method, error as RequestError);
+      : this.#transport.failureOf(this.#method, error as RequestError, request);
   }
 
   /**

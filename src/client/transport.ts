@@ -156,8 +156,9 @@ export class Transport {
     const { method, readsJournal, longest = longestAnswer } = request;
     const { answerTimeoutMs, journalTimeoutMs } = this.#options;
     let answer: Answer;
+    let stream: GotStream | undefined;
     try {
-      const stream = await this.#open(request, {
+      stream = await this.#open(request, {
         request: readsJournal ? journalTimeoutMs : answerTimeoutMs,
       });
       const head = await headOf(stream);
@@ -165,7 +166,7 @@ export class Transport {
       if (text.length > longest) return this.notFx(method, "its answer is longer than any of fx");
       answer = answerOf(head, text);
     } catch (error) {
-      return await this.failureOf(method, error as RequestError);
+      return await this.failureOf(method, error as RequestError, stream);
     }
     const attempt = read(answer);
     const outcome = "failure" in attempt ? await this.withProtocol(method, answer, attempt) : attempt;
@@ -181,9 +182,12 @@ export class Transport {
     return { ...fault, failure: new FxError("outcome-unknown", message) };
   }
 
-  /** Classifies an error of a connection, and says whether the outcome of the request is unknown. */
-  async failureOf(method: "GET" | "POST", error: RequestError): Promise<Fault> {
-    const sent = wasSent(error);
+  /**
+   * Classifies an error of a connection, and says whether the outcome of the request is unknown.
+   * @param request the request; without it, one whose error does not say that it was not sent counts as sent
+   */
+  async failureOf(method: "GET" | "POST", error: RequestError, request?: GotStream): Promise<Fault> {
+    const sent = this.#wasSent(error, request);
     const fault = certificateFaults[error.code];
     if (fault !== undefined && !sent) {
       const hint = fault === untrusted ? trustHint : "Ask whoever runs the server.";
@@ -208,6 +212,16 @@ export class Transport {
       };
     }
     return this.noAnswer(method, reason, protocol?.message);
+  }
+
+  /**
+   * A request is on its way from the moment there is a connection; before that, nothing can have been sent. An error of
+   * writing comes from the socket as it is, without the times of the request.
+   */
+  #wasSent(error: RequestError, request: GotStream | undefined): boolean {
+    const timings = request?.timings ?? error.timings;
+    if (timings === undefined) return error.options === undefined;
+    return (this.target.startsWith("https:") ? timings.secureConnect : timings.connect) !== undefined;
   }
 
   /** The failure where http and https are confused. Neither a server of TLS nor one without it reads the other's requests. */
@@ -259,17 +273,6 @@ export class Transport {
     const message = `The request was sent to ${this.target}, and what answered is not fx (${what}).`;
     return { failure: new FxError("outcome-unknown", message), outcomeUnknown: true };
   }
-}
-
-/**
- * A request is on its way from the moment there is a connection; before that, nothing can have been sent. An error of
- * writing a stream comes from the socket as it is, without options: there was a connection.
- */
-function wasSent({ timings, options }: RequestError): boolean {
-  if (options === undefined) return true;
-  const { connect, secureConnect } = timings ?? {};
-  const isSecure = String(options.url ?? "").startsWith("https:");
-  return (isSecure ? secureConnect : connect) !== undefined;
 }
 
 const tlsTimeoutMs = 1000;
