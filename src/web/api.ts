@@ -1,5 +1,4 @@
-import { FxError } from "../core/errors.ts";
-import type { ProblemJson } from "../wire/problem.ts";
+import { decodeProblem } from "../wire/problem.ts";
 import { type KeyedRequest, NoAnswer, type Server } from "./answers.ts";
 
 const timeoutMs = 30_000;
@@ -96,15 +95,14 @@ export class Api implements Server {
       throw new NoAnswer();
     }
     const wait = Number(response.headers.get("retry-after"));
-    const problem = (await response.json().catch(() => undefined)) as ProblemJson | undefined;
-    if (problem?.code === undefined) throw new NoAnswer();
+    const body: unknown = await response.json().catch(() => undefined);
+    const refusal = decodeProblem(body, response.status, wait > 0 ? { retryAfterSeconds: wait } : {});
+    // A proxy's.
+    if (refusal === undefined) throw new NoAnswer();
     // The refusal of an earlier token says nothing of the one that was typed since.
-    if (problem.code === "unauthorized" && token === this.#tokenInUse())
+    if (refusal.code === "unauthorized" && token === this.#tokenInUse())
       this.#onUnauthorized(token !== undefined);
-    throw new FxError(problem.code, problem.detail, {
-      ...(problem.errors !== undefined && { fields: problem.errors }),
-      ...(wait > 0 && { retryAfterSeconds: wait }),
-    });
+    throw refusal;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ListedAccountJson } from "../wire/accounts.ts";
 import type { StatementJson } from "../wire/entries.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
-import { isRefusal, newKey, type Server, urlOf } from "./answers.ts";
+import { isRefusal, NoAnswer, newKey, type Server, urlOf } from "./answers.ts";
 import {
   type Customer,
   type CustomerEvent,
@@ -145,7 +145,10 @@ export class Desk extends Watched {
     if (at === before.at || at?.stage !== "sending") return;
     const { order } = at;
     try {
-      this.#settled(order, await this.#api.change(order.path, order));
+      const receiptId = await this.#api.change(order.path, order);
+      // Whatever fx has done has a receipt. Something else answered.
+      if (receiptId === "") throw new NoAnswer();
+      this.#settled(order, receiptId);
     } catch (failure) {
       const after = this.tell(pesel, { is: "failed", key: order.key, failure });
       if (isRefusal(failure, "account-blocked")) this.#reads.stale(accountUrl(pesel));

@@ -130,6 +130,16 @@ async function depositing(fate: Fate) {
 }
 
 describe("what is under way at the counter", () => {
+  test("An order stays open when what answers it gives no receipt, as something between the page and fx may", async () => {
+    const server = promptServer();
+    const kept = storage();
+    const desk = new Desk({ get: server.get, change: async () => "" }, new Reads(server), kept);
+    await desk.ask(cash("deposit", "1", pln5));
+    await desk.confirm("1", (desk.customer("1").at as { readonly order: Order }).order.key);
+    assert.equal(desk.customer("1").at?.stage, "unknown");
+    assert.equal(new Desk(server, new Reads(server), kept).out.length, 1);
+  });
+
   test("No order is lost, doubled or carried out unseen, however late, lost or refused its answers are", async () => {
     let [sent, done] = [0, 0];
     await fc.assert(

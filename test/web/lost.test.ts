@@ -26,14 +26,27 @@ import {
 const buy100 = { from: "PLN", to: "USD", side: "Buy", amount: "100" } as const;
 
 /** Gives the page's next orders a fate, until the route is removed. */
-type Fate = "carried out and unanswered" | "never arrives" | "held back";
+type Fate =
+  | "carried out and unanswered"
+  | "carried out, and answered by a gateway"
+  | "kept by something else, which answers"
+  | "held back";
+
+/** Answers that are not of fx, although one looks like it. */
+const gateway = {
+  status: 504,
+  json: { code: "UPSTREAM_TIMEOUT", title: "Timeout", detail: "upstream timeout" },
+};
+const login = { status: 200, json: { login: "required" } };
 
 async function intercept(page: Page, fate: Fate, then = async () => {}): Promise<void> {
   await page.route("**/api/exchange/*", async (route) => {
     if (fate === "held back") return;
-    if (fate === "carried out and unanswered") await route.fetch();
+    if (fate === "kept by something else, which answers") return route.fulfill(login);
+    await route.fetch();
     await then();
-    await route.abort();
+    if (fate === "carried out, and answered by a gateway") await route.fulfill(gateway);
+    else await route.abort();
   });
 }
 
@@ -87,15 +100,17 @@ describe("an order from the page", { skip: noBrowser }, () => {
 
   for (const [fate, entries] of [
     ["carried out and unanswered", 2],
+    ["carried out, and answered by a gateway", 2],
+    ["kept by something else, which answers", 1],
     ["held back", 1],
   ] as const) {
     test(`An order that is ${fate} is not sent again by a reload, and is shown as unsettled until it is looked up`, async (t) => {
-      const { page, pesel, name, confirm, changes } = await offered(t, entries + 17);
+      const { page, pesel, name, confirm, changes } = await offered(t, 60 + fate.length);
       const asked = page.waitForRequest("**/api/exchange/*");
       await intercept(page, fate);
       await confirm.click();
       await asked;
-      if (entries === 2) await parts(page).alert.waitFor();
+      if (fate !== "held back") await parts(page).alert.waitFor();
       await page.reload();
       await page
         .getByRole("status")
