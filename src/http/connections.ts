@@ -26,6 +26,8 @@ export interface Connections {
   endAfterAnswer(socket: Socket): void;
   /** Answers that are made, and that their slow readers have not let out of this process. */
   unsent(): readonly ServerResponse[];
+  /** Has further connections closed as they come. */
+  refuse(): void;
   /** Closes those over which no request ever came: Node does not count them as idle. */
   closeUnused(): void;
   /** Closes all, and returns how many there were. */
@@ -55,7 +57,9 @@ export function limitConnections(
   const open = new Set<Socket>();
   /** Those over TLS, on top of them, after their handshake. */
   const secure = new Set<Socket>();
+  let isRefusing = false;
   server.on("connection", (socket: Socket) => {
+    if (isRefusing) socket.destroy();
     open.add(socket);
     socket.once("close", () => open.delete(socket));
   });
@@ -102,6 +106,9 @@ export function limitConnections(
     underWay: (socket) => underWay.get(socket),
     unsent: () =>
       [...underWay.values()].map(({ response }) => response).filter((response) => response.writableEnded),
+    refuse() {
+      isRefusing = true;
+    },
     closeUnused() {
       for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
       // Their handshake has brought bytes.

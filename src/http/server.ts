@@ -244,6 +244,8 @@ function drainOnClose(
   const timers: NodeJS.Timeout[] = [];
   app.addHook("preClose", async () => {
     lifecycle.drain();
+    // The port stays open until what is waited for below is sent.
+    connections.refuse();
     // Fastify closes idle connections once. One that is answered later would keep the server until it times out.
     timers.push(setInterval(closeIdle, idleCheckMs), setTimeout(closeAll, stopTimeoutMs));
     // Node counts a connection as idle whose answer is made, and would cut off what is not sent of it.

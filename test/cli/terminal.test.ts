@@ -338,6 +338,13 @@ describe("at a terminal", () => {
     assert.match(text, /\nask +4\.2963 +\+5\.99 % +3\.9747 +2022-02-10 +4\.6130 +2022-03-08\n/);
   });
 
+  test("a chart of a narrow terminal reaches the extremes, although a column has several tables", async () => {
+    const { text } = await runAtTerminal(["rates", "history", "JPY", "--days", "93"], { env, columns: 40 });
+    assert.match(text, /\n0\.039997 ┤ .*╭.*\n/);
+    assert.match(text, /\n0\.033585 ┤ .*─.*\n +└─+\n/);
+    assert.match(text, /\nask +0\.034661 +0\.034263 +0\.039997\nbid +0\.033975 +0\.033585 +0\.039205\n/);
+  });
+
   test("rates history of one table is that table", async () => {
     const { text } = await runAtTerminal(["rates", "history", "USD", "--days", "1"], { env });
     assert.match(text, /^Effective +Bid +Ask +Table\n2022-04-08 +4\.2113 +4\.2963 +069\/C\/NBP\/2022\n$/);

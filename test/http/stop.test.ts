@@ -19,7 +19,7 @@ test("a stop answers what is under way, closes its connection, and then closes t
   assert.deepEqual(events, ["asked", "answered", "service closed", "stopped"]);
 });
 
-test("a stop sends an answer to its end whose client reads slowly", async () => {
+test("a stop sends an answer to its end whose client reads slowly, and takes no connections meanwhile", async () => {
   const server = await startServer(longAnswers);
   const slow = await openConnection(server.url);
   slow.get("/api/users");
@@ -27,6 +27,10 @@ test("a stop sends an answer to its end whose client reads slowly", async () => 
   slow.socket.pause();
   const stopped = server.close();
   await untilStill(() => server.log().length);
+  const late = await openConnection(server.url);
+  late.get(`/api/user/${adult(1)}`);
+  await late.closed;
+  assert.equal(late.received(), "");
   slow.socket.resume();
   await Promise.all([stopped, slow.closed]);
   const [head = "", body = ""] = slow.received().split("\r\n\r\n");

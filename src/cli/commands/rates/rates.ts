@@ -88,22 +88,27 @@ const historyColumns: readonly Column<RateOfTable>[] = [
 interface Side {
   readonly side: "ask" | "bid";
   readonly paint: (text: string) => string;
+  /** The rate of several that the chart shows in one column: the highest ask, the lowest bid. */
+  readonly outermost: (...rates: readonly number[]) => number;
   readonly texts: readonly string[];
   readonly values: readonly number[];
 }
 
 function sidesOf(screen: Screen, history: readonly RateOfTable[]): readonly Side[] {
-  const side = (name: Side["side"], paint: Side["paint"]) => ({
+  const side = (name: Side["side"], paint: Side["paint"], outermost: Side["outermost"]) => ({
     side: name,
     paint,
+    outermost,
     texts: history.map((rates) => rateText(screen, rates[name])),
     values: history.map((rates) => Number(formatDecimal(rates[name]))),
   });
-  return [side("ask", screen.paint.magenta), side("bid", screen.paint.cyan)];
+  return [side("ask", screen.paint.magenta, Math.max), side("bid", screen.paint.cyan, Math.min)];
 }
 
 /** The lines around the chart, with the prompt after them. */
 const linesAround = 11;
+/** In columns. A narrower terminal shows the summary alone. */
+const narrowestChart = 10;
 
 function writeChart(
   stdout: Screen,
@@ -117,17 +122,21 @@ function writeChart(
   const decimals = Math.max(...texts.map((text) => text.length - text.indexOf(".") - 1));
   const indent = Math.max(...texts.map(({ length }) => length));
   const span = Math.min(stdout.columns, 100) - indent - 2;
-  // A rate holds until the next table.
-  const atColumn = (values: readonly number[]) =>
-    Array.from({ length: span + 1 }, (_, x) => values[Math.floor((x / span) * (values.length - 1))] ?? 0);
-  const chart = plot(
-    sides.map(({ values }) => atColumn(values)),
-    {
-      height: Math.min(15, Math.max(4, rows - linesAround)),
-      format: (value) => value.toFixed(decimals).padStart(indent),
-      colors: paint.level > 0 ? [magenta, cyan] : [],
-    },
-  );
+  if (span < narrowestChart) return;
+  // A rate holds until the next table. Where several tables share a column, it has the outermost of their rates.
+  const startOf = (x: number) => Math.floor((x / span) * (history.length - 1));
+  const columnsOf = ({ values, outermost }: Side) =>
+    Array.from({ length: span + 1 }, (_, x) =>
+      outermost(...values.slice(startOf(x), Math.max(startOf(x) + 1, startOf(x + 1)))),
+    );
+  const all = sides.flatMap(({ values }) => values);
+  const chart = plot(sides.map(columnsOf), {
+    min: Math.min(...all),
+    max: Math.max(...all),
+    height: Math.min(15, Math.max(4, rows - linesAround)),
+    format: (value) => value.toFixed(decimals).padStart(indent),
+    colors: paint.level > 0 ? [magenta, cyan] : [],
+  });
   const title = `PLN for 1 ${currency}, in ${history.length} tables: ${paint.magenta("ask")} above, ${paint.cyan("bid")} below`;
   write(stdout, fold(title, stdout.columns).join("\n"));
   write(stdout, chart.replace(/ +$/gm, ""));
