@@ -252,7 +252,7 @@ export class Bulk {
         if (!request.write(entries.map(({ text }) => text).join(""))) await once(request, "drain");
       } else if (this.#hasEnded) return void request.end();
       else {
-        // The server ends a silent request, perhaps while the next line is on its way. A dry run has one request only.
+        // The server ends a silent request, also while the next line is on its way. A dry run has one request only.
         const quietMs = this.#transport.answerTimeoutMs / 3;
         const quiet = this.#isDry ? undefined : setTimeout(() => request.end(), quietMs);
         await this.#take().finally(() => clearTimeout(quiet));

@@ -135,7 +135,10 @@ export function useTask<T>(of = ""): Task<T> {
   return { ...(task.of === of ? task.read : unasked), run, stop };
 }
 
-/** What is typed into a form, and what changes it. A question about an order goes then: it would be about another. */
+/**
+ * The content of a form, and a function that changes it. A change takes away the question about an order, which would be
+ * about another one.
+ */
 export function useDraft<Draft extends object>(form: Form<Draft>, pesel: string) {
   const { desk } = useApp();
   const edit = (change: Partial<Draft>) => {

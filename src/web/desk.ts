@@ -38,7 +38,7 @@ export class Desk extends Watched {
   readonly #reads: Reads;
   readonly #storage: Kept;
   readonly #customers = new Map<string, Customer>();
-  /** What is typed into forms, by their names. */
+  /** The contents of forms, by their names. */
   readonly #drafts = new Map<string, object>();
   #opened: string | undefined;
 
@@ -56,7 +56,7 @@ export class Desk extends Watched {
     return this.#customers.get(pesel) ?? newCustomer;
   }
 
-  /** What is typed into a form. */
+  /** The content of a form. */
   draft<Draft extends object>({ name, empty }: Form<Draft>): Draft {
     return (this.#drafts.get(name) ?? empty) as Draft;
   }

@@ -68,7 +68,7 @@ export function AmountField({ currency, zero = false, isTold, ...field }: Amount
 }
 
 /**
- * What is wrong with a form: told once it was refused, until something else is typed.
+ * The fault of a form: told once it was refused, until something else is typed.
  * @param draft the content of the form, another object after each change
  */
 export function useWrong(draft: object, wrong: string | undefined) {

@@ -74,7 +74,7 @@ function TableInForce() {
 
 const dayMs = 86_400_000;
 
-/** What is to be known before the next order: of the token, the rates and their source. */
+/** Notices before the next order: of the token, the rates and their source. */
 function Banners({ ratesRead }: { readonly ratesRead: Read<unknown> }) {
   const { caller, language, texts, format } = useApp();
   const { problem, heldBack = null } = useGet<ReadyJson>("health/ready").value?.rates ?? {};

@@ -2,7 +2,7 @@ import { includes, type Role } from "../wire/role.ts";
 
 export type View = "counter" | "position" | "till" | "audit" | "batch";
 
-/** What is in sight: a view and, at the counter, who is served or whose account is being opened. */
+/** The place in sight: a view and, at the counter, who is served or whose account is being opened. */
 export interface Place {
   readonly view: View;
   readonly pesel: string | undefined;

@@ -188,7 +188,7 @@ interface UnsettledProps {
   readonly onLeave: () => void;
 }
 
-/** What can be done about an order without an answer, beside sending it again. */
+/** Buttons for an order without an answer, beside the one that sends it again. */
 function Unsettled({ pesel, at: { stage }, onLeave }: UnsettledProps) {
   const { desk, texts } = useApp();
   return (

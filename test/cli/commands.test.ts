@@ -5,7 +5,7 @@ import { type Fx, places, result } from "../support/places.ts";
 import { maskVolatile } from "../support/volatile.ts";
 
 /**
- * What commands print in a pipe, the same on a store in the command's process and on a server. commands.txt has each
+ * The output of commands in a pipe, the same on a store in the command's process and on a server. commands.txt has each
  * case on an empty ledger: commands with % prepare it, those with $ are shown. `<id 1>` is the first id of the case,
  * `<id 1:8>` its first 8 characters and `<ID 1:8>` those in capitals. TRANSCRIPTS_WRITE=1 writes the file anew, to be
  * read before it is kept.

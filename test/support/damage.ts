@@ -20,7 +20,7 @@ export interface Edit {
   readonly sql: string;
 }
 
-/** What a ledger's database holds. */
+/** The contents of a ledger's database. */
 export interface Contents {
   readonly columns: readonly Column[];
   rowsOf(table: string): Promise<readonly Row[]>;

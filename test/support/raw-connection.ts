@@ -57,7 +57,7 @@ export function getRequest(path: string): string {
   return headOf(`GET ${path}`);
 }
 
-/** What a server answers to these bytes on a connection of their own. */
+/** The answer of a server to these bytes, on a connection of their own. */
 export async function answerTo(url: string, ...pieces: readonly (string | Uint8Array)[]): Promise<string> {
   const { socket, until, received } = await openConnection(url);
   for (const piece of pieces) socket.write(piece);

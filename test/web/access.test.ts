@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { FxError } from "../../src/core/errors.ts";
+import { encodeProblem } from "../../src/wire/problem.ts";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
@@ -243,7 +245,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Audit" }).click();
     let refuse = async () => {};
     await page.route("**/api/audit/checkpoint", (route) => {
-      const problem = { code: "unauthorized", status: 401, detail: "The token is not valid." };
+      const problem = encodeProblem(new FxError("unauthorized", "The token is not valid."), "r-1");
       refuse = () => route.fulfill({ status: 401, json: problem });
     });
     const asked = page.waitForRequest("**/api/audit/checkpoint");

@@ -3,6 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
+import { FxError } from "../../src/core/errors.ts";
+import { encodeProblem } from "../../src/wire/problem.ts";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
@@ -304,7 +306,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     test(`A page whose first request is answered ${status} says why, has a button, and begins by itself, in ${locale}`, async (t) => {
       const { page } = await visit(t, server.url, { locale });
       let count = 0;
-      const problem = { type: "about:blank", title: "", status, code, detail: "Not now." };
+      const problem = encodeProblem(new FxError(code, "Not now."), "r-1");
       const headers = { "retry-after": "1" };
       await page.route("**/api/token", (route) => {
         count += 1;
@@ -497,7 +499,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     const { confirm, alert } = parts(page);
     await openAccount(page, { pesel: adult(77), first: "To", surname: "Ken" });
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
-    const problem = { type: "about:blank", title: "", status: 401, code: "unauthorized", detail: "Not now." };
+    const problem = encodeProblem(new FxError("unauthorized", "Not now."), "r-1");
     await page.route("**/api/exchange/*", (route) => route.fulfill({ status: 401, json: problem }), {
       times: 1,
     });

@@ -131,7 +131,7 @@ function fitted(screen: Screen, shown: readonly FilledColumn[], hasTitles: boole
   return records.map((record) => stacked(screen, record)).join("\n\n");
 }
 
-/** The column with its cells folded, so that it takes so many columns of the terminal fewer. */
+/** The column with its cells folded, so that it is narrower by `excess` columns of the terminal. */
 function narrowed(column: FilledColumn, excess: number): FilledColumn {
   const columns = Math.max(narrowest, width(column.cells.join("\n")) - excess);
   return { ...column, cells: column.cells.map((cell) => fold(cell, columns).join("\n")) };

@@ -49,7 +49,7 @@ const bars = "▁▂▃▄▅▆▇█";
 /** The values as one row of bars, the lowest to the highest over the whole height. */
 export function sparkline(values: readonly number[]): string {
   const low = Math.min(...values);
-  // Of equal values, all are the lowest.
+  // All of several equal values are the lowest.
   const span = Math.max(...values) - low || 1;
   return values.map((value) => bars[Math.round(((value - low) / span) * (bars.length - 1))]).join("");
 }
