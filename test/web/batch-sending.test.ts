@@ -64,6 +64,28 @@ test("What was answered before a batch on the page met a fault is a result", asy
   assert.equal(had.length, 1);
 });
 
+for (const [what, text] of [
+  ["a page of a proxy", "<!doctype html><title>Log in</title>"],
+  ["JSON of another program", '{"login":"required"}'],
+] as const) {
+  test(`Lines of a batch on the page that ${what} answers are sent again with their keys`, async () => {
+    const had: AnsweredLine[] = [];
+    const server = serverOf(
+      async function* () {
+        yield [answerTo(1), text];
+      },
+      async function* () {
+        yield [answerTo(1, receiptFrom(0)), answerTo(2, receiptFrom(0))];
+      },
+    );
+    await carryOut(server, had);
+    assert.deepEqual(
+      had.map(({ line, state }) => [line.number, state]),
+      [2, 3, 4].map((number) => [number, "done"]),
+    );
+  });
+}
+
 test("A line that the page sent again after a broken connection is done before only if it was before the run", async () => {
   const had: AnsweredLine[] = [];
   const server = serverOf(

@@ -52,6 +52,18 @@ describe("an answer that is broken", { skip: noBrowser }, () => {
     }
   }
 
+  test("An audit that something else answers is told as broken off, and can be run again", async (t) => {
+    const { page } = await visit(t, server.url);
+    await page.route(/audit\/checkpoint/, (route) => route.fulfill({ body: `${broken["an HTML page"]}\n` }));
+    await page.getByRole("button", { name: "Audit", exact: true }).click();
+    const run = page.getByRole("button", { name: "Run the audit" });
+    await run.click();
+    await page.getByRole("alert").getByText("The audit broke off").waitFor();
+    await page.unroute(/audit\/checkpoint/);
+    await run.click();
+    await page.getByRole("alert").waitFor({ state: "detached" });
+  });
+
   test("A position that cannot be shown leaves the counter usable, and is shown once it can be", async (t) => {
     const { page } = await visit(t, server.url);
     await page.route(/api\/position/, (route) => route.fulfill({ json: { currencies: 7 } }));

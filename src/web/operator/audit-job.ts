@@ -45,7 +45,9 @@ export class AuditJob extends Watched {
       const report = await this.#audit(signal);
       this.#set(undefined, { report, seconds: (performance.now() - began) / 1000 });
     } catch (failure) {
-      if (!signal.aborted) this.#set(undefined, { failure });
+      // An answer that is not JSON is not of fx.
+      const fault = failure instanceof SyntaxError ? new NoAnswer() : failure;
+      if (!signal.aborted) this.#set(undefined, { failure: fault });
     }
   }
 

@@ -150,7 +150,7 @@ export class BatchSender {
     const answers: Answered[] = [];
     try {
       for (const text of texts) {
-        const { line: number, answer } = decodeBulkAnswer(JSON.parse(text));
+        const { line: number, answer } = readAnswer(text);
         if (number === undefined && answer instanceof FxError) throw answer;
         const nth = count + answers.length;
         const line = lines[nth]?.line;
@@ -169,6 +169,15 @@ export class BatchSender {
     if (answer instanceof FxError && undecided.includes(answer.code)) this.#open.add(key);
     else if (!(answer instanceof FxError) || isOfRequest(answer.code)) this.#open.delete(key);
     return wasSent && "receiptId" in answer ? this.#start.answerAfter(answer) : answer;
+  }
+}
+
+/** @throws NoAnswer if the text is not of fx */
+function readAnswer(text: string): ReturnType<typeof decodeBulkAnswer> {
+  try {
+    return decodeBulkAnswer(JSON.parse(text));
+  } catch {
+    throw new NoAnswer();
   }
 }
 
