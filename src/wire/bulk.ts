@@ -108,15 +108,11 @@ export function parseLine(line: unknown, today: CalendarDate, by?: string): Bulk
   if (kind !== undefined) return parseCash({ ...parseRequest(cashLine, line, "line"), by }, today);
   if ([name, surname, pln, initial].some((field) => field !== undefined)) {
     const asked = parseRequest(openingLine, line, "line");
-    const { name: first, surname: last, pesel, key } = asked;
-    const fields = { name: first, surname: last, pesel, initial: initialOf(asked), key, by };
-    return { kind: "opening", ...parseOpening(fields, today) };
+    return { kind: "opening", ...parseOpening({ by, ...asked, initial: initialOf(asked) }, today) };
   }
   const { key, table, ...order } = parseRequest(orderLine, line, "line");
   const pesel = parsePesel(order.pesel, today);
-  // Listed one by one, because V8 is slow at a spread between other fields.
-  const { from, to, side, amount } = parseTerms(order);
-  return { kind: "exchange", pesel, from, to, side, amount, table, key, by };
+  return { kind: "exchange", pesel, table, key, by, ...parseTerms(order) };
 }
 
 /**

@@ -173,13 +173,16 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await page.getByRole("heading", { name: "Anna Nowak" }).waitFor();
     assert.equal(await parts(page).amount.inputValue(), "12");
     await lock.click();
-    for (const wrong of ["1111", "2222", "3333"]) {
+    for (const [wrong, told] of [
+      ["1111", "2 attempts are left"],
+      ["2222", "One attempt is left"],
+      ["3333", "wrong three times"],
+    ] as const) {
       await pin.fill(wrong);
       await unlock.click();
-      await parts(page).alert.waitFor();
+      await parts(page).alert.getByText(told).waitFor();
       await page.locator(".lock [aria-busy=true]").waitFor({ state: "detached" });
     }
-    await parts(page).alert.getByText("wrong three times").waitFor();
     await enter(page, tokens.teller);
     await page.getByRole("heading", { name: "Anna Nowak" }).waitFor();
   });
