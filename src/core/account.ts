@@ -64,7 +64,7 @@ export function requireAdult(pesel: Pesel, today: CalendarDate): void {
 }
 
 /**
- * Decides an adult's opening: the new account, or the closed one opened again, or why there is none.
+ * Decides the opening of an adult's account: a new one, or a closed one that is opened again.
  * @throws FxError account-exists, invalid-amount, balance-limit
  */
 export function planOpening(existing: Account | undefined, opening: Opening): Account {
@@ -83,7 +83,7 @@ export function planOpening(existing: Account | undefined, opening: Opening): Ac
   return credit({ pesel, name, surname, balances, closed: false, blocked: false }, { currency: pln, minor });
 }
 
-/** An account before its first entry: those of the house are always there, and customers open theirs. */
+/** The account before its first entry. Those of the house always exist, a customer's exists once it was opened. */
 export function accountBeforeEntries(pesel: Pesel): Account | undefined {
   const place = housePlaceOf(pesel);
   return place && { pesel, name: "House", surname: place, balances: [], closed: false, blocked: false };
@@ -95,7 +95,7 @@ export function balanceOf(account: Account, currency: CurrencyCode): bigint {
 }
 
 /**
- * Takes money from an account. What the house takes out may be more than it put in: its profit.
+ * Takes money from an account. Only the house's own accounts may go below 0: the house may take out its profit.
  * @param isGiven whether the request itself says how much
  * @throws FxError insufficient-funds, without the balance and the amount in the request: errors are logged and forwarded
  */

@@ -83,7 +83,7 @@ export interface Plan
   readonly account: Account;
 }
 
-/** The parts of the ledger that decide a request, besides its account. */
+/** The facts of the ledger, besides the account, on which a request is decided. */
 export interface Circumstances {
   /**
    * The table in force.
@@ -171,7 +171,7 @@ export function parseReason(text: string): string {
 }
 
 /**
- * Refuses a request that is wrong whatever the account is.
+ * Refuses a request that is wrong for any account.
  * @throws FxError invalid-request, same-currency
  */
 export function requireReadable(request: Request): void {
@@ -332,8 +332,8 @@ export function requestBehind(entry: Entry): Request {
 }
 
 /**
- * Everything in which two requests of one kind for one account can differ, the same for every spelling of one request.
- * The rate table to which an order is pinned is not part of it.
+ * The facts that tell apart two requests of one kind for one account. Every spelling of a request has the same ones. The
+ * rate table to which an order is pinned is not among them.
  */
 export function requestFacts(request: Request): readonly (string | undefined)[] {
   switch (request.kind) {

@@ -15,7 +15,7 @@ export function chainedHash(textHash: string, previousHash: string, sha256: Sha2
   return sha256(previousHash + textHash);
 }
 
-/** The proof that ends where a checkpoint does, or why it shows nothing with that. */
+/** The proof up to the entry that the checkpoint has, or the reason why proof and checkpoint do not fit together. */
 export function provenBy(
   proof: ReceiptProof,
   seen: AccountHead | undefined,

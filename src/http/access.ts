@@ -99,7 +99,7 @@ export function challengeOf({ headers }: FastifyRequest): string {
   return `Bearer realm="fx"${headers.authorization === undefined ? "" : ', error="invalid_token"'}`;
 }
 
-/** A batch or an export under way, as far as its token counts. */
+/** A stream that ends when its token is revoked or expires. */
 interface Ended {
   readonly request: FastifyRequest;
   end(reason: FxError): void;

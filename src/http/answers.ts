@@ -30,7 +30,7 @@ export function sendJson(reply: FastifyReply, body: object | string, status = 20
   return reply.code(status).type(jsonType).send(text);
 }
 
-/** Answers HEAD without the length of a body that was not made. */
+/** Answers HEAD without making the body, and so without its length. */
 export function sendHead(reply: FastifyReply, type = jsonType): FastifyReply {
   return reply.type(type).send(Readable.from([]));
 }
@@ -42,7 +42,7 @@ export function sendAccount(reply: FastifyReply, account: Account): FastifyReply
   return sendJson(reply, encodeAccount(account));
 }
 
-/** Adds the headers of an answer to what made an entry. */
+/** Adds the headers with the receipt to the answer to a request that made an entry. */
 export function addRecorded(reply: FastifyReply, { receiptId, replayed }: Recorded, prefix: string): void {
   reply.header("fx-receipt", `${prefix}/api/receipts/${receiptId}`);
   if (replayed) reply.header("idempotency-replayed", "true");

@@ -10,7 +10,7 @@ const dropsToldMs = 10_000;
 interface UnderWay {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Begin the requests that came behind it, in their order. */
+  /** Each begins a request that was pipelined behind it, in their order. */
   readonly waiting: (() => void)[];
 }
 
@@ -24,7 +24,7 @@ export interface Connections {
   underWay(socket: Socket): Pick<UnderWay, "request" | "response"> | undefined;
   /** Closes a connection once the request under way is answered. */
   endAfterAnswer(socket: Socket): void;
-  /** Answers that are made, and that their slow readers have not let out of this process. */
+  /** Answers that are complete here, and that their clients have not yet read to the end. */
   unsent(): readonly ServerResponse[];
   /** Has further connections closed as they come. */
   refuse(): void;

@@ -37,7 +37,7 @@ export function logFailure(request: FastifyRequest, { code, message }: FxError, 
 }
 
 /**
- * Answers what is not HTTP, and what is too slow or too large for it, and closes the connection.
+ * Answers a client that sends no valid HTTP, or sends it too slowly or too much of it, and closes the connection.
  * @param broken the response to the request that has the fault, if its headers have none
  */
 export function answerMalformed(

@@ -6,7 +6,7 @@ import { FxError } from "../core/errors.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { whenOver } from "./connections.ts";
 
-/** An answer that lasts. It ends early when the server stops, and when its token is revoked or expires. */
+/** A streamed answer. It ends early when the server stops, and when its token is revoked or expires. */
 export interface Stream {
   readonly request: FastifyRequest;
   end(reason: FxError): void;
@@ -27,7 +27,7 @@ export class Lifecycle {
     whenOver(reply, () => this.streams.delete(stream));
   }
 
-  /** Whether the answer to a request lasts. */
+  /** Whether the answer to a request is a stream. */
   hasStream(request: IncomingMessage): boolean {
     return [...this.streams].some((stream) => stream.request.raw === request);
   }

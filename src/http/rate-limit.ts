@@ -31,7 +31,7 @@ export class RateLimit {
     );
   }
 
-  /** Counts refused lines of a batch, each when there is room for it. */
+  /** Counts refused lines of a batch, and waits for each until the limit has room for it. */
   async waitFor(request: FastifyRequest, refused: number, isEnded: () => boolean): Promise<void> {
     for (let left = refused; left > 0 && !isEnded(); left -= 1) {
       while (!this.#hasRoom(request) && !isEnded()) await pause(windowMs / 10);

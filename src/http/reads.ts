@@ -15,8 +15,8 @@ interface Asked<Id extends ReadId> {
 }
 
 /**
- * Checks a request, and returns what reads the answer, which may run later. Requests for the same URL with the same token
- * share a read that has not begun.
+ * Checks a request, and returns a function that reads the answer, which may run later. Requests for the same URL with the
+ * same token share a read that has not begun.
  */
 type Prepare<Id extends ReadId> = (asked: Asked<Id>) => (signal: AbortSignal) => Promise<AnswerTo<Id>>;
 

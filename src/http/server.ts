@@ -31,7 +31,7 @@ import { securityHeaders } from "./security-headers.ts";
 import { traceOf } from "./trace.ts";
 
 export interface ServerOptions extends ApiOptions, AccessOptions, OriginOptions {
-  /** Has it speak https. */
+  /** Serves https. */
   readonly tls?: KeyPair;
   /** When the certificate in force expires. */
   readonly certificateExpires?: (() => Date | undefined) | undefined;

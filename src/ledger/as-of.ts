@@ -10,12 +10,12 @@ import type { AccountsPage, DamagedAccount, FoundEntry, Store, StoredAccount } f
 
 /** Accounts that are read at once. */
 const accountsAtOnce = 50;
-/** The limit of accounts that are read for one page: no index has the names of the past. */
+/** Accounts read for one page of a search at most: no index has the names of the past. */
 const accountsAtMost = 10_000;
 
 /**
- * The account's last entry up to `at`; undefined if it was not open yet. The times of its entries never go back, so half
- * of the remaining entries are ruled out with each that is looked at.
+ * The account's last entry up to `at`; undefined if it was not open yet. It is a binary search: the times of an account's
+ * entries never go back.
  */
 async function lastEntry(
   store: Store,
@@ -38,7 +38,7 @@ async function lastEntry(
   return last;
 }
 
-/** An account as it was, which is what its last entry until then left; undefined if it was not open yet. */
+/** The account at a past time, as its last entry up to then left it; undefined if it was not open yet. */
 export async function accountAt(
   store: Store,
   account: StoredAccount,
@@ -50,8 +50,8 @@ export async function accountAt(
 }
 
 /**
- * A page of the accounts that were open, as they were. Without a name, it is what is left of `limit` accounts. With one,
- * accounts are looked at until `limit` are found whose names were so, but not all of a large ledger for one page.
+ * A page of the accounts that were open at `at`, as they were then. Without a name, `limit` accounts are read, and those
+ * that were open are returned. With a name, accounts are read until `limit` match, or `accountsAtMost` were read.
  */
 export async function accountsAt(
   store: Store,
@@ -97,13 +97,13 @@ function isCalled(holder: Holder, name: readonly string[] = []): boolean {
   return name.every((beginning) => words.some((word) => word.startsWith(beginning)));
 }
 
-/** From `start` until before `end`. */
+/** `start` is included, `end` is not. */
 export interface Period {
   readonly start: Date | undefined;
   readonly end: Date | undefined;
 }
 
-/** A page of a period's entries, newest first: up to `limit` from the one before that of the sequence `before`. */
+/** A page of a period's entries, newest first: up to `limit` with sequences below `before`. */
 export async function entriesOf(
   store: Store,
   account: StoredAccount,

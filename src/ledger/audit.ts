@@ -95,7 +95,7 @@ class Audit {
     this.#onProgress = onProgress;
   }
 
-  /** Without this, entries past those of their accounts could stand where no read comes. */
+  /** Reads of the journal go from position to position: an entry outside of the usual range could hide from them. */
   findMisplaced(): void {
     this.#findInTable([["positions in the journal", "some that fx does not give", "none of those"]]);
   }
@@ -258,7 +258,7 @@ class Audit {
 }
 
 /**
- * An epoch begins no later than those after it, whatever the clock of its process said.
+ * When each rate table was in force. Where a clock was set back, an epoch counts as begun no later than the one after it.
  * @param accepted oldest first
  */
 function timesInForce(accepted: readonly AcceptedTable[]): Map<string, InForce[]> {

@@ -85,7 +85,7 @@ export class Chain {
     return found;
   }
 
-  /** A time counts only where the hash is right, so that of an edited entry is not compared with the next. */
+  /** Compares times only between entries with right hashes: an edited one is a finding by itself. */
   #time({ time }: Entry, isSound: boolean, nowMs: number): Discrepancy[] {
     const timeMs = time.getTime();
     const earliestMs = this.#timeMs;

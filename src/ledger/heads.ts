@@ -4,7 +4,7 @@ import type { AccountHead, AuditOptions, Comparison, LostHead } from "../core/se
 import type { Chain } from "./chain.ts";
 import { customerId } from "./ids.ts";
 
-/** The part of an audit that is about checkpoints: the heads of all chains, and their comparison with earlier ones. */
+/** Collects the heads of all chains for a checkpoint, and compares them with those of an earlier one. */
 export class Heads {
   readonly #key: string;
   readonly #onHeads: AuditOptions["onHeads"];

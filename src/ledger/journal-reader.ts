@@ -8,18 +8,18 @@ import type { FoundEntry, JournalPage, PlacedEntry, Store } from "./store.ts";
 /** A page takes some 4 ms, in which orders wait. */
 const pageSize = 250;
 
-/** Is waited for before each page of a long read, so that others are served. */
+/** Awaited before each page of a long read, so that others are served. */
 export type Pause = () => Promise<void>;
 
 /**
- * A pause is a turn of the event loop. Where a read rests, as in a server, it lasts as long as the page before it took,
- * too. It fails once nobody waits for the read.
+ * Pauses of one turn of the event loop. With `rests`, as in a server, a pause lasts at least as long as the page before it
+ * took. It fails once the signal is aborted.
  */
 export function pauses({ rests, signal }: { rests: boolean; signal?: AbortSignal | undefined }): Pause {
   let startedMs = performance.now();
   return async () => {
     if (rests) await sleep(performance.now() - startedMs);
-    // Several reads' timers that come due during each other's pages would let nothing else have its turn.
+    // The timers of several reads can come due during each other's pages: without this turn, nothing else would run.
     await nextTurn();
     if (signal?.aborted) throw new FxError("unreachable", "Nobody waits for it any more.");
     startedMs = performance.now();
@@ -60,7 +60,7 @@ export async function* readEntries(
 }
 
 /**
- * Reads the entries of a time, and no page of the journal that has none of them.
+ * Reads the entries of a period, and only the pages of the journal that have some of them.
  * @param start inclusive
  * @param end exclusive
  * @throws DamagedLedger if one, or the one before it in its account, was changed or is missing

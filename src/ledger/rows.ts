@@ -49,7 +49,7 @@ export class DamagedLedger extends FxError {
   }
 }
 
-/** Undefined for what is damaged, where something else reports that. */
+/** The result of reading, or undefined if that is damaged: for callers where another finding tells of the damage. */
 export async function unlessDamaged<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
@@ -79,7 +79,7 @@ function rowHash(...columns: readonly (string | number | null)[]): string {
   return sha256(JSON.stringify(columns));
 }
 
-/** Changes a row as a database has it, where a PESEL is a number, without the zeros before it. */
+/** Puts the PESEL of a database's row back into text: the database keeps a number, without leading zeros. */
 export function portRow<Row>(row: object): Row {
   if ("pesel" in row) row.pesel = peselText(row.pesel as number);
   return row as Row;

@@ -308,7 +308,7 @@ export class LedgerService implements ExchangeService {
   }
 }
 
-/** A line, or its error if it is wrong whatever the account is. */
+/** A line, or its error if it is wrong for any account. */
 function readable<Asked extends Request>(line: Asked | FxError): Asked | FxError {
   if (line instanceof FxError) return line;
   try {

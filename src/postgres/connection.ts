@@ -59,7 +59,7 @@ const types = {
  * each transaction in another session of the server.
  */
 export class Connection {
-  /** The one of the place's hosts that it leads to. */
+  /** The host that it is connected to. */
   readonly server: PostgresHost;
   readonly #settings: string;
   readonly #client: pg.Client;

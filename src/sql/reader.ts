@@ -59,7 +59,7 @@ const oldestFirst = "order by effective_date, number, coalesce(epoch, 0)";
 export abstract class SqlReader {
   /** Reads rows, as of one moment. The statement's parameters are ?1, ?2 and so on. */
   protected abstract select(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]>;
-  /** Reads rows with a statement that goes through many others. */
+  /** Reads rows with a statement that scans many, and so may take longer. */
   protected selectPatiently(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
     return this.select(sql, ...parameters);
   }

@@ -9,7 +9,7 @@ export type SqlStatement = readonly [text: string, parameters: readonly SqlParam
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /**
- * Words a table `given` that has these rows: its SQL, for `from`, and the statement's parameters.
+ * Makes a table `given` of rows: the SQL that stands after `from`, and the statement's parameters.
  * @param columns as in "pesel bigint, key text"; of bigint, text and uuid
  */
 export type GivenTable = (columns: string, rows: readonly object[]) => SqlStatement;

@@ -69,7 +69,7 @@ export function entriesOf(
 
 export const tableInForce: SqlStatement = [selectInForce, []];
 
-/** Decodes each row when it is asked for, so that one that cannot be read harms only who needs it. */
+/** Decodes each row on demand, so that a damaged one fails only the requests that need it. */
 export function viewOf(rows: LoadedRows): LedgerView {
   const { accounts, keyed, refusals, entries } = rows;
   const [newest] = rows.inForce;

@@ -25,7 +25,7 @@ export interface OpenDatabase {
    * @throws FxError storage-unavailable if the file is not the one that was opened any more
    */
   readonly requireFile: () => void;
-  /** Whether its log is this connection's to move into the file. */
+  /** Whether this connection may move the write-ahead log into the file. */
   readonly ownsLog: () => boolean;
 }
 

@@ -3,7 +3,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { TableInForce } from "../core/rates.ts";
 import type { LedgerView, StoredAccount, Writes } from "../ledger/store.ts";
 
-/** A cache of what this process last read or wrote, valid until another process commits. */
+/** A cache of accounts and of the table in force as this process last read or wrote them, until another one commits. */
 export class ReadCache {
   readonly #dataVersion: StatementSyncInstance;
   readonly #accounts = new Map<Pesel, StoredAccount>();

@@ -105,8 +105,8 @@ interface Task<T> extends Read<T> {
 }
 
 /**
- * Something that a click asks for once. The next click replaces it. It ends with its part of the page, and when `of`,
- * its subject, changes.
+ * A task that a click starts. The next click replaces it. It is aborted when its part of the page goes, and when its
+ * subject, `of`, changes.
  */
 export function useTask<T>(of = ""): Task<T> {
   const [task, setTask] = useState<{ readonly of: string; readonly read: Read<T> }>({ of, read: unasked });

@@ -1,6 +1,6 @@
 /**
  * Prints one part of the page, once it is drawn. styles/print.css knows which by the document's `data-print`.
- * @returns what calls it off, as long as it is not on its way to the printer
+ * @returns a function that cancels it, as long as the browser's dialog has not opened
  */
 export function printOnly(part: "receipt" | "statement" | "till"): () => void {
   const { dataset } = document.documentElement;

@@ -22,8 +22,8 @@ import { fill } from "./texts.ts";
 export const pageSize = 100;
 
 /**
- * An account's entries, newest first, more of them as one scrolls. Everything in it is read by the period that is
- * typed: what stands above the entries, on the screen and on paper, is theirs.
+ * An account's entries, newest first; more are read as one scrolls. The balances above them, what is printed and what is
+ * saved are those of the period that is typed.
  */
 export function Statement({ account }: { readonly account: AccountJson }) {
   const { api, texts, language } = useApp();

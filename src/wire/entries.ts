@@ -126,7 +126,7 @@ function receiptOf(json: z.output<typeof entryJson>): Receipt {
   };
 }
 
-/** Each fact under all names that it has: the shape of the kind takes those that are its own. */
+/** Gives each fact under every name that a kind may have for it; the shape of the kind keeps its own. */
 function jsonOf(receipt: Receipt): z.output<typeof entryJson> {
   const { holder, balances: currencies, blocked, credited, note, exchange, ...facts } = receipt;
   return {

@@ -14,8 +14,8 @@ const linesAtOnce = 64;
 /**
  * Reads lines in flat memory, as many at a time as come together, up to a limit. Blank ones are counted and left out,
  * unless they are too long.
- * @param longest where a program writes the lines: in bytes, how long they may be. Blank ones and the beginning of a longer one are then
- * given as soon as they come, so that one that is fed to no end can be refused
+ * @param longest for lines that a program writes: their limit in bytes. Blank lines are yielded then, and so is the
+ * beginning of a longer line as soon as it is too long, so that an endless one can be refused
  */
 export async function* readLines(
   source: AsyncIterable<Buffer>,
