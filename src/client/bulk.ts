@@ -10,7 +10,7 @@ import { RunStart } from "../wire/run-start.ts";
 import { answerOf, headOf, textOf, whatAnswered } from "./answer.ts";
 import { problemOf } from "./failures.ts";
 import { type Fault, faultOf } from "./retries.ts";
-import { noAnswerHint, type Transport } from "./transport.ts";
+import type { Transport } from "./transport.ts";
 
 /** A request, or the error of a line that cannot be read, which is its answer. */
 type BulkInput = Request | FxError;
@@ -196,11 +196,8 @@ export class Bulk {
     if (response.statusCode !== 200) {
       const answer = answerOf(response, await textOf(request));
       const problem = problemOf(answer);
-      const fault =
-        problem === undefined
-          ? this.#transport.notFx(this.#method, whatAnswered(answer, false))
-          : faultOf(problem);
-      return this.#transport.withProtocol(this.#method, answer, fault);
+      if (problem !== undefined) return faultOf(problem);
+      return this.#transport.notFx(this.#method, whatAnswered(answer, false));
     }
     let answered = 0;
     let heard = performance.now();
@@ -260,7 +257,7 @@ export class Bulk {
     }
   }
 
-  async #failureOf(error: unknown, request: GotStream): Promise<Fault> {
+  #failureOf(error: unknown, request: GotStream): Fault {
     const isForeign = error instanceof FxError || error instanceof SyntaxError;
     return isForeign
       ? this.#transport.notFx(this.#method, "an answer to a line is none of fx")
@@ -283,9 +280,7 @@ export class Bulk {
         ? new FxError(
             "unreachable",
             `It was not sent: the connection to ${this.#transport.target} was lost.`,
-            {
-              hint: noAnswerHint,
-            },
+            { hint: this.#transport.noAnswerHint },
           )
         : (last as FxError);
     for (;;) {

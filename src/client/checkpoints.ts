@@ -49,7 +49,7 @@ async function* answer(
   } catch (error) {
     throw error instanceof FxError && error.code === "invalid-request"
       ? notAnAnswer(error.message)
-      : await failureOf(transport, error);
+      : failureOf(transport, error);
   } finally {
     request.destroy();
   }
@@ -80,12 +80,12 @@ export async function compareCheckpoint(
     request.destroy();
     // If the checkpoint itself could not be read, that is the reason.
     const fault = await sent;
-    throw fault instanceof FxError ? fault : await failureOf(transport, error);
+    throw fault instanceof FxError ? fault : failureOf(transport, error);
   }
 }
 
-async function failureOf(transport: Transport, error: unknown): Promise<Error> {
+function failureOf(transport: Transport, error: unknown): Error {
   if (error instanceof FxError) return error;
   if (error instanceof SyntaxError) return notAnAnswer(error.message);
-  return (await transport.failureOf("GET", error as RequestError)).failure;
+  return transport.failureOf("GET", error as RequestError).failure;
 }

@@ -29,7 +29,7 @@ export async function* readExport(transport: Transport, request: ExportRequest):
     }
   } catch (error) {
     if (error instanceof FxError) throw error;
-    if (tail === "") throw (await transport.failureOf("GET", error as RequestError)).failure;
+    if (tail === "") throw transport.failureOf("GET", error as RequestError).failure;
   } finally {
     stream.destroy();
   }

@@ -43,7 +43,7 @@ export async function* followEntries(
       }
       fault = transport.noAnswer("GET", "connection lost");
     } catch (error) {
-      fault = await faultOf(error, transport);
+      fault = faultOf(error, transport);
     } finally {
       signal?.removeEventListener("abort", stop);
       stream.destroy();
@@ -65,7 +65,7 @@ async function* receiptsOf(stream: GotStream, transport: Transport): AsyncGenera
 }
 
 /** @throws FxError with which the server refuses to go on */
-async function faultOf(error: unknown, transport: Transport): Promise<Fault> {
+function faultOf(error: unknown, transport: Transport): Fault {
   if (!(error instanceof FxError)) return transport.failureOf("GET", error as RequestError);
   if (!["storage-unavailable", "overloaded", "rate-limited", "unreachable"].includes(error.code)) throw error;
   return { failure: error, outcomeUnknown: false, retryAfterSeconds: error.retryAfterSeconds };

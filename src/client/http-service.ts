@@ -23,7 +23,7 @@ import { readExport } from "./export.ts";
 import { problemOf, readFailure } from "./failures.ts";
 import { followEntries } from "./follow.ts";
 import { faultOf } from "./retries.ts";
-import { type Attempt, type HttpRequest, notFxHint, Transport, type TransportOptions } from "./transport.ts";
+import { type Attempt, type HttpRequest, Transport, type TransportOptions } from "./transport.ts";
 
 type Changes = Pick<
   ExchangeService,
@@ -148,7 +148,7 @@ function decoded<T>(
   } catch (error) {
     if (!(error instanceof FxError)) throw error;
     const message = `What answers at ${transport.target} is not fx, or is another version of it.`;
-    throw new FxError("unreachable", `${message} ${error.message}`, { hint: notFxHint });
+    throw new FxError("unreachable", `${message} ${error.message}`, { hint: transport.notFxHint });
   }
 }
 

@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { connect } from "node:tls";
 import type { Delays, Request as GotStream, RequestError } from "got";
 import { FxError } from "../core/errors.ts";
 import { type Route, requestHeaders, requestOptions, routeTo } from "../outbound/proxy.ts";
@@ -40,11 +38,6 @@ export interface TransportOptions {
 
 /** A hint where nothing is known to listen. */
 const networkHint = "Check the address, and the network on the way there.";
-/** A hint where something listens, and no answer came. */
-export const noAnswerHint =
-  "Try again later. If that does not help, check the address, and the log of the server there.";
-/** A hint for answers that do not come from fx, such as the login page of a proxy. */
-export const notFxHint = "Check the address, and what answers there: it may be a proxy or another program.";
 
 /**
  * HTTP to one server, over connections that stay open. A request whose outcome is unknown is sent again until it is
@@ -58,8 +51,6 @@ export class Transport {
   readonly #authorization: { readonly authorization?: string };
   readonly #options: Required<Omit<TransportOptions, "token" | "allowPlainHttp">>;
   readonly #route: Route;
-  /** Whether a TLS handshake succeeds at the address of a plain server; asked after the first connection that breaks. */
-  #speaksTls: Promise<boolean> | undefined;
 
   /** @throws PlainHttpError, FxError unreachable */
   constructor(baseUrl: string, { token, allowPlainHttp = false, ...options }: TransportOptions = {}) {
@@ -168,25 +159,14 @@ export class Transport {
     } catch (error) {
       return await this.failureOf(method, error as RequestError, stream);
     }
-    const attempt = read(answer);
-    const outcome = "failure" in attempt ? await this.withProtocol(method, answer, attempt) : attempt;
-    return { retryAfterSeconds: answer.retryAfterSeconds, ...outcome };
-  }
-
-  /** Adds to a fault that the answer is nginx's to a plain request at a port of TLS. */
-  async withProtocol(method: "GET" | "POST", { status, body }: Answer, fault: Fault): Promise<Fault> {
-    const failure = status === 400 && body === undefined ? await this.#httpsInstead() : undefined;
-    if (failure === undefined) return fault;
-    if (method === "GET") return { failure, outcomeUnknown: false };
-    const message = `${fault.failure.message} ${failure.message}`;
-    return { ...fault, failure: new FxError("outcome-unknown", message) };
+    return { retryAfterSeconds: answer.retryAfterSeconds, ...read(answer) };
   }
 
   /**
    * Classifies an error of a connection, and says whether the outcome of the request is unknown.
    * @param request the request; without it, one whose error does not say that it was not sent counts as sent
    */
-  async failureOf(method: "GET" | "POST", error: RequestError, request?: GotStream): Promise<Fault> {
+  failureOf(method: "GET" | "POST", error: RequestError, request?: GotStream): Fault {
     const sent = this.#wasSent(error, request);
     const fault = certificateFaults[error.code];
     if (fault !== undefined && !sent) {
@@ -194,10 +174,12 @@ export class Transport {
       const failure = new FxError("unreachable", `The certificate of ${this.target} ${fault}.`, { hint });
       return { failure, outcomeUnknown: false };
     }
-    const protocol = await this.#protocolFault(error.code, error.timings?.secureConnect !== undefined);
-    // The server that broke off may have done the order: a port can speak both protocols, or have another server since.
-    if (protocol !== undefined && (method === "GET" || !sent)) {
-      return { failure: protocol, outcomeUnknown: false };
+    if (!sent && this.target.startsWith("https:") && withoutTls.includes(error.code)) {
+      const hint = `If its server has no certificate, use ${this.target.replace("https:", "http:")}.`;
+      const failure = new FxError("unreachable", `What listens at ${this.target} does not speak https.`, {
+        hint,
+      });
+      return { failure, outcomeUnknown: false };
     }
     const reason = error.code?.startsWith("HPE_")
       ? "what answers there does not speak HTTP"
@@ -211,7 +193,7 @@ export class Transport {
         outcomeUnknown: false,
       };
     }
-    return this.noAnswer(method, reason, protocol?.message);
+    return this.noAnswer(method, reason);
   }
 
   /**
@@ -224,25 +206,21 @@ export class Transport {
     return (this.target.startsWith("https:") ? timings.secureConnect : timings.connect) !== undefined;
   }
 
-  /** The failure where http and https are confused. Neither a server of TLS nor one without it reads the other's requests. */
-  async #protocolFault(code: string, isSecured: boolean): Promise<FxError | undefined> {
-    if (this.target.startsWith("https:")) {
-      if (isSecured || !withoutTls.includes(code)) return undefined;
-      const hint = `If its server has no certificate, use ${this.target.replace("https:", "http:")}.`;
-      return new FxError("unreachable", `What listens at ${this.target} does not speak https.`, { hint });
-    }
-    const mayBeTls = ["ECONNRESET", "EPIPE"].includes(code) || code?.startsWith("HPE_");
-    return mayBeTls ? this.#httpsInstead() : undefined;
+  /** A hint where something listens, and no answer came. */
+  get noAnswerHint(): string {
+    return this.#orHttps(
+      "Try again later. If that does not help, check the address, and the log of the server there.",
+    );
   }
 
-  /** The failure where a server of TLS was asked by http. */
-  async #httpsInstead(): Promise<FxError | undefined> {
-    const url = new URL(this.target);
-    if (url.protocol === "https:" || this.#route.proxy !== undefined) return undefined;
-    this.#speaksTls ??= speaksTls(url);
-    if (!(await this.#speaksTls)) return undefined;
-    const message = `What listens at ${this.target} speaks https, not http.`;
-    return new FxError("unreachable", message, { hint: `Use ${this.target.replace("http:", "https:")}.` });
+  /** A hint for answers that do not come from fx, such as the login page of a proxy. */
+  get notFxHint(): string {
+    return this.#orHttps("Check the address, and what answers there: it may be a proxy or another program.");
+  }
+
+  #orHttps(hint: string): string {
+    const https = this.target.replace("http:", "https:");
+    return https === this.target ? hint : `${hint} If its server has a certificate, use ${https}.`;
   }
 
   #unreachable(message: string, usualHint: string | undefined): FxError {
@@ -250,15 +228,13 @@ export class Transport {
     return new FxError("unreachable", message, { ...(hint !== undefined && { hint }) });
   }
 
-  /** The failure of a request that was sent. `also` is one more sentence. */
-  noAnswer(method: "GET" | "POST", reason: string, also = ""): Fault {
+  /** The failure of a request that was sent. */
+  noAnswer(method: "GET" | "POST", reason: string): Fault {
+    const message = `The request was sent to ${this.target}, and no answer came (${reason}).`;
     const failure =
       method === "GET"
-        ? this.#unreachable(`No answer came from ${this.target} (${reason}).`, noAnswerHint)
-        : new FxError(
-            "outcome-unknown",
-            `The request was sent to ${this.target}, and no answer came (${reason}). ${also}`.trimEnd(),
-          );
+        ? this.#unreachable(`No answer came from ${this.target} (${reason}).`, this.noAnswerHint)
+        : new FxError("outcome-unknown", message);
     return { failure, outcomeUnknown: true };
   }
 
@@ -266,28 +242,13 @@ export class Transport {
   notFx(method: "GET" | "POST", what: string): Fault & { readonly failure: FxError } {
     if (method === "GET") {
       const failure = new FxError("unreachable", `What answers at ${this.target} is not fx (${what}).`, {
-        hint: notFxHint,
+        hint: this.notFxHint,
       });
       return { failure, outcomeUnknown: false };
     }
     const message = `The request was sent to ${this.target}, and what answered is not fx (${what}).`;
     return { failure: new FxError("outcome-unknown", message), outcomeUnknown: true };
   }
-}
-
-const tlsTimeoutMs = 1000;
-
-/** Whether a TLS handshake succeeds there. Nothing is sent, so the certificate does not matter. */
-async function speaksTls({ hostname, port }: URL): Promise<boolean> {
-  const host = hostname.replace(/^\[|\]$/g, "");
-  const socket = connect({ host, port: Number(port || 80), rejectUnauthorized: false });
-  const shaken = once(socket, "secureConnect", { signal: AbortSignal.timeout(tlsTimeoutMs) });
-  return shaken
-    .then(
-      () => true,
-      () => false,
-    )
-    .finally(() => socket.destroy());
 }
 
 /** Codes of a TLS handshake that was answered by something else. */
