@@ -1,79 +1,167 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
-import { describe, test } from "node:test";
-import { type Fx, places, result } from "../support/places.ts";
+import { chmodSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import { newFolder } from "../support/folder.ts";
+import { runHere, serveHere } from "../support/run-here.ts";
 import { maskVolatile } from "../support/volatile.ts";
 
 /**
- * The output of commands in a pipe, the same on a store in the command's process and on a server. commands.txt has each
- * case on an empty ledger: commands with % prepare it, those with $ are shown. `<id 1>` is the first id of the case,
- * `<id 1:8>` its first 8 characters and `<ID 1:8>` those in capitals. TRANSCRIPTS_WRITE=1 writes the file anew, to be
- * read before it is kept.
+ * The output of commands. Each file of test/cli/cases has cases, each in a new folder: a command after % prepares, one
+ * after $ is shown with its output, where "! " begins the lines of stderr. They are written as in a shell:
+ *
+ * - `NAME=value fx …` sets variables, and `COLUMNS=80 fx …` is at a terminal of that width, shown without colours;
+ * - `echo TEXT | fx …` is standard input, or typed at a terminal; `fx … < FILE` is a file as standard input; `> /dev/null` and
+ *   `2> /dev/null` leave out one of both outputs;
+ * - `cat > FILE` is followed by the file's lines after "| "; `cp NAME` brings one of test/fixtures;
+ * - `serve NAME=value` starts a server with these settings, where the commands after it work.
+ *
+ * `<id 1>` is the first id that is shown, `<id 1:8>` its first 8 characters and `<ID 1:8>` those in capitals; `<token 1>`
+ * is the first token, `<folder>` the folder and `<url>` where commands work. TRANSCRIPTS_WRITE=1 writes the files anew,
+ * to be read before they are kept.
  */
-const file = new URL("commands.txt", import.meta.url);
-const cases = readFileSync(file, "utf8").split(/^(?=# )/m);
+const folder = new URL("cases/", import.meta.url);
+const inFile = { FX_URL: "sqlite:fx.db", FX_RATES: "demo" };
+const atServer = { FX_RATES: "demo" };
+/** Where the commands of a file work, if its cases do not say it: in this process, at a server, or nowhere. */
+const places: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>> = {
+  ledger: [inFile, atServer],
+  batch: [inFile, atServer],
+};
 /** The days that an export has beside the times. */
 const days = /(?<=<time>(,|","date":"))\d{4}-\d\d-\d\d/g;
-const idsIn = (text: string) => text.match(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b/g) ?? [];
 
-/** The case, played anew. */
-async function played(fx: Fx, recorded: string): Promise<string> {
-  const ids: string[] = [];
-  const numbered = (text: string) => {
-    ids.push(...new Set(idsIn(text).filter((id) => !ids.includes(id))));
-    return ids.reduce((told, id, index) => told.replaceAll(id, `<id ${index + 1}>`), text);
+/** Ids of entries, and tokens. */
+const varying = /\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b|\bfxt_\w{49}\b/g;
+
+/** The files of a folder, but for the ledger. */
+const namesIn = (path: string) =>
+  readdirSync(path)
+    .filter((name) => !name.startsWith("fx.db"))
+    .sort();
+
+async function play(
+  t: TestContext,
+  env: Readonly<Record<string, string>>,
+  recorded: string,
+): Promise<string> {
+  const cwd = newFolder(t);
+  let url = env.FX_URL ?? "";
+  const serve = async (settings: Readonly<Record<string, string>>) => {
+    const server = await serveHere({ FX_RATES: "demo", ...settings });
+    t.after(() => server.stop());
+    url = server.url;
   };
-  let transcript = recorded.slice(0, recorded.indexOf("\n") + 1);
-  for (const [shown, how = "", line = ""] of recorded.matchAll(/^([$%]) (.*)$/gm)) {
-    const asked = line.replace(/<(id) (\d+)(?::(\d+))?>/i, (_, name: string, nth: string, length = "36") => {
-      const id = (ids[Number(nth) - 1] ?? assert.fail(shown)).slice(0, Number(length));
-      return name === "ID" ? id.toUpperCase() : id;
-    });
-    const [, stdin, command = "", isSorted] = /^(?:echo (\S+) \| )?fx ?(.*?)( \| sort)?$/.exec(asked) ?? [];
-    const ran = await fx(command, stdin);
-    transcript += `${shown}\n`;
-    if (how === "%") {
-      assert.equal(ran.exit, 0, ran.stderr);
-      continue;
+  if (env === atServer) await serve({});
+
+  const [ids, tokens]: [string[], string[]] = [[], []];
+  const masked = (text: string) => {
+    for (const [value] of text.matchAll(varying)) {
+      const known = value.startsWith("fxt_") ? tokens : ids;
+      if (!known.includes(value)) known.push(value);
     }
-    const stdout = isSorted
-      ? ran.stdout
-          .split(/(?<=\n)/)
-          .sort()
-          .join("")
-      : ran.stdout;
-    const stderr = ran.stderr.replace(/^(?=.)/gm, "! ");
-    const told = maskVolatile(numbered(stdout + stderr)).replaceAll(days, "<date>");
-    transcript += `${told}[exit ${ran.exit}]\n`;
+    const named = text
+      .replaceAll(varying, (value) =>
+        ids.includes(value) ? `<id ${ids.indexOf(value) + 1}>` : `<token ${tokens.indexOf(value) + 1}>`,
+      )
+      .replaceAll(cwd, "<folder>");
+    return maskVolatile(named)
+      .replaceAll(days, "<date>")
+      .replaceAll(/(?<=\btook\s+)\d+:\d\d/g, "<duration>");
+  };
+  const given = (line: string) =>
+    line
+      .replaceAll("<folder>", cwd)
+      .replaceAll("<url>", url)
+      .replaceAll(/<(id|token) (\d+)(?::(\d+))?>/gi, (name, kind: string, nth: string, length?: string) => {
+        const value =
+          (kind === "token" ? tokens : ids)[Number(nth) - 1] ?? assert.fail(`there is no ${name}`);
+        const part = value.slice(0, length === undefined ? value.length : Number(length));
+        return kind === "ID" ? part.toUpperCase() : part;
+      });
+
+  /** Runs a line; gives its output and its exit. */
+  async function run(
+    line: string,
+    input: string,
+  ): Promise<{ stdout: string; stderr?: string; exit?: unknown }> {
+    const form =
+      /^(?:echo ?(?<typed>.*?) ?\| )?(?<set>(?:\w+=\S* )*)(?<what>\w+)(?<rest>.*?)(?: < (?<from>\S+))?(?<only> 2?> \/dev\/null)?(?<sort> \| sort)?$/;
+    const { typed, set = "", what, rest = "", from, only = "", sort } = form.exec(given(line))?.groups ?? {};
+    const words = (text: string) =>
+      (text.match(/(?:'[^']*'|[^\s'])+/g) ?? []).map((word) => word.replaceAll("'", ""));
+    const [first = "", second = ""] = words(rest);
+    const settings = (text: string) => Object.fromEntries(words(text).map((word) => word.split(/=(.*)/s)));
+    const path = (name: string) => join(cwd, name);
+    if (what === "ls")
+      return {
+        stdout: namesIn(cwd)
+          .map((name) => `${name}\n`)
+          .join(""),
+      };
+    if (what === "chmod") chmodSync(path(second), Number.parseInt(first, 8));
+    else if (what === "cp")
+      copyFileSync(new URL(`../fixtures/${first}`, import.meta.url), path(second || "."));
+    else if (what === "serve") await serve(settings(rest));
+    else if (what === "cat" && first === ">") writeFileSync(path(second), input, { mode: 0o600 });
+    else if (what === "cat") return { stdout: readFileSync(path(first), "utf8") };
+    else {
+      const { COLUMNS, ...own } = settings(set);
+      const columns = COLUMNS === undefined ? {} : { columns: Number(COLUMNS) };
+      const stdin = from ? readFileSync(path(from), "utf8") : typed === undefined ? "" : `${typed}\n`;
+      const ran = await runHere(words(rest), {
+        env: { ...env, ...(url && { FX_URL: url }), ...own },
+        cwd,
+        stdin,
+        ...columns,
+      });
+      const stdout = stripVTControlCharacters(ran.stdout).replaceAll("\r", "");
+      const lines = stdout.split(/(?<=\n)/);
+      return {
+        ...{ exit: ran.exit, stdout: only === " > /dev/null" ? "" : sort ? lines.sort().join("") : stdout },
+        stderr: only.startsWith(" 2") ? "" : ran.stderr,
+      };
+    }
+    return { stdout: "" };
+  }
+
+  let transcript = recorded.slice(0, recorded.indexOf("\n") + 1);
+  for (const [shown, how, line = "", input = ""] of recorded.matchAll(/^([$%]) (.*)\n((?:\|.*\n)*)/gm)) {
+    const { stdout, stderr = "", exit = 0 } = await run(line, input.replaceAll(/^\| ?/gm, ""));
+    transcript += shown;
+    if (how === "%") {
+      assert.equal(exit, 0, stderr);
+      masked(stdout.match(/fxt_\w{49}/)?.[0] ?? "");
+    } else {
+      const ending = /(?<=^|\s)fx /.test(line) ? `[exit ${exit}]\n` : "";
+      const told = masked(stdout + stderr.replaceAll(/^(?=.)/gm, "! "));
+      transcript += `${told}${told === "" || told.endsWith("\n") ? "" : "\n"}${ending}`;
+    }
   }
   return `${transcript}\n`;
 }
 
-for (const [place, openLedger] of Object.entries(places)) {
-  describe(`commands, ${place}`, () => {
-    for (const recorded of cases) {
-      test(recorded.slice(2, recorded.indexOf("\n")), async (t) => {
-        const now = await played(await openLedger(t), recorded);
-        if (process.env.TRANSCRIPTS_WRITE) {
-          writeFileSync(
-            file,
-            readFileSync(file, "utf8").replace(recorded, () => now),
-          );
-        } else {
-          assert.equal(now, recorded);
-        }
-      });
-    }
-
-    test("A terminal asks nothing about what was done with the key before, even if it is not possible again", async (t) => {
-      const fx = await openLedger(t);
-      await result(fx("account create 80010112340 --name Jan --surname Kowalski --pln 1000"));
-      const withdraw = "account withdraw 80010112340 --amount 1000 --currency PLN --key w-1";
-      await result(fx(withdraw));
-      const { stdout, exit } = await fx(withdraw, "", 80);
-      assert.match(stdout, /^This key was used before\. .* nothing was done again\.\n/);
-      assert.ok(!stdout.includes("[y/N]"));
-      assert.equal(exit, 0);
+for (const [name, surroundings] of Object.entries(places)) {
+  const file = new URL(`${name}.txt`, folder);
+  const cases = readFileSync(file, "utf8").split(/^(?=# )/m);
+  for (const env of surroundings) {
+    const where = env === atServer ? ", at a server" : "";
+    describe(`commands of ${name}${where}`, () => {
+      for (const recorded of cases) {
+        const title = recorded.slice(2, recorded.indexOf("\n"));
+        test(`${title}${where}`, async (t) => {
+          const now = await play(t, env, recorded);
+          if (!process.env.TRANSCRIPTS_WRITE) assert.equal(now, recorded);
+          else {
+            const text = readFileSync(file, "utf8");
+            writeFileSync(
+              file,
+              text.replace(recorded, () => now),
+            );
+          }
+        });
+      }
     });
-  });
+  }
 }
