@@ -9,7 +9,7 @@ import { readLines } from "../wire/lines.ts";
 import { RunStart } from "../wire/run-start.ts";
 import { answerOf, headOf, textOf, whatAnswered } from "./answer.ts";
 import { problemOf } from "./failures.ts";
-import { type Fault, faultOf } from "./retries.ts";
+import { codeOf, type Fault, faultOf } from "./retries.ts";
 import type { Transport } from "./transport.ts";
 
 /** A request, or the error of a line that cannot be read, which is its answer. */
@@ -305,10 +305,6 @@ function entryOf(line: BulkInput): QueuedLine {
     if (error instanceof FxError) return { line, text: "", answer: error, outcomeUnknown: false };
     throw error;
   }
-}
-
-function codeOf(failure: Error): string {
-  return failure instanceof FxError ? failure.code : failure.name;
 }
 
 function requireError(answer: BulkAnswer): FxError {

@@ -63,7 +63,7 @@ export class Retries {
     const wasBusy = isBusy(failure) || isAwaited;
     this.#outcomeUnknown ||= outcomeUnknown && !isAwaited;
     this.#isReached ||= outcomeUnknown || wasBusy;
-    const isWorthIt = this.#outcomeUnknown || wasBusy || (wasReached && kindOf(failure) === "unreachable");
+    const isWorthIt = this.#outcomeUnknown || wasBusy || (wasReached && codeOf(failure) === "unreachable");
     const most = wasBusy && !this.#outcomeUnknown ? busy.attempts : attempts;
     const pauses = 2 ** Math.min(this.#failures.length - 1, 5);
     const waitMs = 1000 * retryAfterSeconds + Math.random() * this.#pauseMs * pauses;
@@ -85,11 +85,12 @@ export function isBusy(failure: Error): boolean {
 /** The failure of a request that no attempt has settled. */
 function outcomeOf(method: "GET" | "POST", failures: readonly Error[]): Error {
   const [first, last] = [failures[0] as Error, failures.at(-1) as Error];
-  if (method === "GET" || failures.every((failure) => kindOf(failure) === kindOf(first))) return last;
+  if (method === "GET" || failures.every((failure) => codeOf(failure) === codeOf(first))) return last;
   return new FxError("outcome-unknown", `${first.message} Sent again: ${last.message}`);
 }
 
-function kindOf(failure: Error): string {
+/** The code of a failure; of one that is not of fx, its name. */
+export function codeOf(failure: Error): string {
   return failure instanceof FxError ? failure.code : failure.name;
 }
 

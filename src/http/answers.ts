@@ -101,7 +101,7 @@ export async function sendSlow(
 }
 
 /** The result of the promise; undefined if it takes longer. */
-async function settledWithin<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+export async function settledWithin<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   const waited = new AbortController();
   const timer = pause(ms, undefined, { signal: waited.signal }).catch(() => undefined);
   return Promise.race([promise, timer]).finally(() => waited.abort());

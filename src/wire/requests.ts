@@ -7,7 +7,7 @@ import { nearMiss } from "./near-miss.ts";
 import { order } from "./orders.ts";
 
 /** Where a fault is. */
-type Part = "body" | "query" | "line";
+type Part = "body" | "query" | "line" | "file";
 
 /** How many wrong fields an error names. */
 export const fieldsNamed = 20;

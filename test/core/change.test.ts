@@ -407,7 +407,7 @@ describe("a request that the state of the account forbids", () => {
     };
     plan("deposit", open, {}, where);
     plan("deposit", open, { currency: pln }, where);
-    plan("deposit", house, own, where);
+    plan("deposit", house, { ...own, currency: "EUR" }, where);
     plan("withdrawal", open, {}, where);
     assert.deepEqual(asked, ["USD"]);
   });

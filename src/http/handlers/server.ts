@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from "../../wire/openapi.ts";
 import type { ReadyJson, TokenJson } from "../../wire/server.ts";
-import { sendHead, sendJson } from "../answers.ts";
+import { sendHead, sendJson, settledWithin } from "../answers.ts";
 import type { Handler, HandlerContext } from "../context.ts";
 import type { Probes } from "../metrics.ts";
 
@@ -61,13 +61,9 @@ export function serverHandlers(
 }
 
 async function answersInTime(probes: Probes): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), pingTimeoutMs);
-  });
   const answered = probes.ping().then(
     () => true,
     () => false,
   );
-  return Promise.race([answered, late]).finally(() => clearTimeout(timer));
+  return (await settledWithin(answered, pingTimeoutMs)) === true;
 }

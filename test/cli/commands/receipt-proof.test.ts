@@ -85,11 +85,11 @@ for (const [place, openLedger] of Object.entries(places)) {
       writeFileSync(path("cut-checkpoint"), whole.slice(0, whole.trimEnd().lastIndexOf("\n") + 1));
       writeFileSync(path("edited"), whole.replace('"entries":3,"hash"', '"entries":4,"hash"'));
       for (const [file, against, told] of [
-        ["cut", "after", /is not JSON/],
+        ["cut", "after", /The file is not valid JSON/],
         ["none", "after", /is not a proof of fx, or was changed/],
-        ["twice", "after", /is not a proof of fx, or was changed \(it has a member too many\)/],
-        ["spelt-twice", "after", /a member too many/],
-        ["twice-in-head", "after", /a member too many/],
+        ["twice", "after", /given more than once/],
+        ["spelt-twice", "after", /given more than once/],
+        ["twice-in-head", "after", /given more than once/],
         ["missing", "after", /cannot be read \(no such file or directory\)/],
         ["proof", "cut-checkpoint", /This is not a whole checkpoint: its end is missing/],
         ["proof", "edited", /This is not a whole checkpoint: its digest is not that of its lines/],

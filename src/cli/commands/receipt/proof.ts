@@ -1,6 +1,7 @@
+import { FxError } from "../../../core/errors.ts";
 import type { ReceiptProof } from "../../../core/service.ts";
 import type { FxCommand } from "../../command.ts";
-import { parseJson, readSmallFile } from "../../config-file.ts";
+import { readSmallFile } from "../../config-file.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { reasonOf, tellWarning, UsageError } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
@@ -18,8 +19,6 @@ interface VerifyOptions {
 
 /** In bytes: more than the longest proof has. */
 const longestProof = 8 * 1024 * 1024;
-/** The number of members of a proof, with those of its head. */
-const members = 8;
 
 /** @param idOf reads the id that is given for a receipt */
 export function defineProof(
@@ -98,24 +97,20 @@ async function verify(context: Context, file: string, { checkpoint, json }: Veri
 /** @throws UsageError if the file cannot be read, or is not a proof that fx writes */
 async function readProof(path: string): Promise<ReceiptProof> {
   const { receiptProof } = await import("../../../wire/proof.ts");
-  let text: string;
+  const { parseJson } = await import("../../../wire/requests.ts");
+  let proof: unknown;
   try {
-    ({ text } = readSmallFile(path, longestProof));
+    // A member that stood twice is refused: another program could read the other value.
+    proof = parseJson(readSmallFile(path, longestProof).text, "file");
   } catch (error) {
+    if (error instanceof FxError) throw new UsageError(`${path}: ${error.message}`);
     throw new UsageError(`The proof ${path} cannot be read (${reasonOf(error)}).`);
   }
-  const { data, error } = receiptProof.safeParse(parseJson(text, path));
-  // If a member stood twice, a person or another program could see another entry than the one that is checked.
-  if (data !== undefined && countMembers(text) === members) return data;
-  const [issue] = error?.issues ?? [];
-  const where = issue === undefined ? "it has a member too many" : `at /${issue.path.join("/")}`;
-  throw new UsageError(`${path} is not a proof of fx, or was changed (${where}).`);
-}
-
-/** Counts the members of all objects in a JSON text: JSON.parse silently keeps the last of several with one name. */
-function countMembers(text: string): number {
-  const strings = text.replaceAll(/\\./g, "").matchAll(/"[^"]*"(\s*:)?/g);
-  return [...strings].filter(([, colon]) => colon !== undefined).length;
+  const { data, error } = receiptProof.safeParse(proof);
+  if (data !== undefined) return data;
+  throw new UsageError(
+    `${path} is not a proof of fx, or was changed (at /${error.issues[0]?.path.join("/")}).`,
+  );
 }
 
 /** Compares a proof with the checkpoint in a file, which is read to its end. */
