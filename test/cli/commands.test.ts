@@ -28,12 +28,17 @@ const atServer = { FX_RATES: "demo" };
 const places: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>> = {
   ledger: [inFile, atServer],
   batch: [inFile, atServer],
+  terminal: [inFile],
 };
 /** The days that an export has beside the times. */
 const days = /(?<=<time>(,|","date":"))\d{4}-\d\d-\d\d/g;
 
 /** Ids of entries, and tokens. */
 const varying = /\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b|\bfxt_\w{49}\b/g;
+
+/** The text that a terminal shows in the end, without colours and what was overwritten. */
+const shownText = (screen: string) =>
+  stripVTControlCharacters(screen).replaceAll(/\r+\n/g, "\n").replaceAll(/^.*\r/gm, "");
 
 /** The files of a folder, but for the ledger. */
 const namesIn = (path: string) =>
@@ -116,7 +121,7 @@ async function play(
         stdin,
         ...columns,
       });
-      const stdout = stripVTControlCharacters(ran.stdout).replaceAll("\r", "");
+      const stdout = shownText(ran.stdout);
       const lines = stdout.split(/(?<=\n)/);
       return {
         ...{ exit: ran.exit, stdout: only === " > /dev/null" ? "" : sort ? lines.sort().join("") : stdout },

@@ -5,7 +5,6 @@ import { before, describe, type TestContext, test } from "node:test";
 import { adult, opening } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { tableOf } from "../support/rates.ts";
-import { runFx } from "../support/run-fx.ts";
 import { openHere, runHere } from "../support/run-here.ts";
 import { startServer } from "../support/server.ts";
 import { fxInShell, quoted } from "../support/shell.ts";
@@ -27,7 +26,7 @@ const jan = adult(0);
 const order = ["exchange", jan, "--from", "PLN", "--to", "USD", "--to-buy", "100"];
 const question = "Exchange? [y/N]";
 
-const balances = async (): Promise<string> => (await runFx(["account", "show", jan], { env })).stdout;
+const balances = async () => (await runHere(["account", "show", jan], { env })).stdout;
 
 /** A server in this process where Jan has 10,000 PLN, and whose rates can be replaced. */
 async function served(t: TestContext) {
@@ -44,89 +43,7 @@ describe("at a terminal", () => {
     env = await ledger("fx");
   });
 
-  test("exchange shows the quote and the balances, and does nothing on the answer no", async () => {
-    const { text, exit } = await runAtTerminal(order, { env, replies: [[question, "n\n"]] });
-    assert.match(
-      text,
-      /sold +429\.63 PLN\nbought +100\.00 USD\nask +4\.2963 PLN for 1 USD\ntable +069\/C\/NBP\/2022 of 2022-04-08/,
-    );
-    assert.match(text, /Before +After\nPLN +10\u202f000\.00 +9\u202f570\.37\nUSD +0\.00 +100\.00\n/);
-    assert.match(text, /fx: Nothing was done\.\n$/);
-    assert.equal(exit, 9);
-    assert.match(await balances(), /\nPLN\t10000\.00\n$/);
-  });
-
-  test("every question shows the holder, what leaves, what comes and the balances after it, and hides the PESEL", async () => {
-    const env = await ledger("asked");
-    const deposited = await runHere(
-      ["account", "deposit", jan, "--amount", "7", "--currency", "EUR", "--yes", "--json"],
-      { env },
-    );
-    const { receipt } = JSON.parse(deposited.stdout);
-    const eva = adult(2);
-    const empty = ["account", "create", eva, "--name", "Ewa", "--surname", "Pusta", "--pln", "0"];
-    assert.equal((await runHere(empty, { env })).exit, 0);
-    const cash = (name: string) => ["account", name, jan, "--amount", "50", "--currency", "PLN"];
-    const cases = [
-      [
-        order,
-        question,
-        /sold +429\.63 PLN\nbought +100\.00 USD/,
-        /PLN +10\u202f000\.00 +9\u202f570\.37\nUSD +0\.00 +100\.00/,
-      ],
-      [cash("deposit"), "Deposit? [y/N]", /in +50\.00 PLN/, /PLN +10\u202f000\.00 +10\u202f050\.00/],
-      [cash("withdraw"), "Withdraw? [y/N]", /out +50\.00 PLN/, /PLN +10\u202f000\.00 +9\u202f950\.00/],
-      [
-        ["receipt", "reverse", receipt, "--reason", "wrong"],
-        "Reverse it? [y/N]",
-        /out +7\.00 EUR/,
-        /EUR +7\.00 +0\.00/,
-      ],
-      [
-        ["account", "rename", jan, "--name", "Jan", "--surname", "Nowy"],
-        "Change the name? [y/N]",
-        /new name +Jan Nowy/,
-        /holder/,
-      ],
-      [["account", "close", eva], "Close the account? [y/N]", /account +closed/, /PLN +0\.00/],
-      [
-        ["account", "block", jan, "--reason", "freeze"],
-        "Block the account? [y/N]",
-        /reason +freeze/,
-        /account +blocked/,
-      ],
-    ] as const;
-    for (const [args, asked, moves, after] of cases) {
-      const { text, exit } = await runAtTerminal(args, { env, replies: [[asked, "n\n"]] });
-      const isEva = args.includes(eva);
-      const shown = text.slice(0, text.indexOf(asked));
-      assert.match(shown, isEva ? /holder +Ewa Pusta\n/ : /holder +Jan Kowalski\n/, asked);
-      assert.ok(shown.includes(`${(isEva ? eva : jan).slice(0, 6)}*****`), asked);
-      assert.ok(!shown.includes(isEva ? eva : jan), asked);
-      assert.match(shown, moves);
-      assert.match(shown, after);
-      assert.equal(exit, 9, text);
-    }
-  });
-
-  test("batch shows how many lines and accounts it would be done for, and what leaves and what comes, before it asks", async () => {
-    const env = await ledger("batch-asked");
-    const file = join(folder, "asked.csv");
-    writeFileSync(
-      file,
-      `kind,pesel,amount,currency\nwithdrawal,${jan},50,PLN\ndeposit,${jan},7,EUR\nwithdrawal,${jan},90000,PLN\n`,
-    );
-    const asked = "Carry it out? [y/N]";
-    const { text, exit } = await runAtTerminal(["batch", file], { env, replies: [[asked, "n\n"]] });
-    const shown = text.slice(0, text.indexOf(asked));
-    assert.match(shown, /would be done +2\nwould be refused +1\naccounts +1\n/);
-    assert.match(shown, /Out +In\n(PLN +50\.00\s*\nEUR +7\.00|EUR +7\.00\s*\nPLN +50\.00)/);
-    assert.equal(exit, 9);
-    const { stdout } = await runHere(["account", "show", jan], { env });
-    assert.match(stdout, /\nPLN\t10000\.00\n$/);
-  });
-
-  test("batch asks about a named pipe as about a file, and standard input takes --yes", async () => {
+  test("batch asks about a named pipe as about a file", async () => {
     const env = await ledger("batch-piped");
     const [file, pipe] = [join(folder, "piped.csv"), join(folder, "pipe")];
     writeFileSync(file, `kind,pesel,amount,currency\nwithdrawal,${jan},50,PLN\n`);
@@ -139,14 +56,6 @@ describe("at a terminal", () => {
     });
     assert.equal(exit, 0);
     assert.match((await runHere(["account", "show", jan], { env })).stdout, /\nPLN\t9950\.00\n$/);
-    const typed = await runAtTerminal(["batch", "-"], { env });
-    assert.match(typed.text, /fx: Standard input has the lines.* or give\s+--yes\./s);
-    assert.equal(typed.exit, 2);
-  });
-
-  test("the end of input at the question is a no", async () => {
-    const { exit } = await runAtTerminal(order, { env, replies: [[question, "\u0004"]] });
-    assert.equal(exit, 9);
   });
 
   test("Ctrl-C at the question is exit 130, and says that nothing was done", async () => {
@@ -169,67 +78,30 @@ describe("at a terminal", () => {
     assert.equal(exit, 130);
   });
 
-  test("exchange goes through on the answer yes", async () => {
-    const env = await ledger("yes");
-    const { text, exit } = await runAtTerminal(order, { env, replies: [[question, "y\n"]] });
-    assert.match(text, /receipt +[0-9a-f-]{36}\nPLN +9\u202f570\.37\nUSD +100\.00\n$/);
-    assert.equal(exit, 0);
-  });
-
-  describe("exchange with redirected streams", () => {
-    const files = ["in.txt", "out.txt", "err.txt"].map((name) => join(folder, name));
-    const [input, output, errors] = files.map(quoted);
-    const anna = adult(1);
-    const other = { FX_RATES: "demo", FX_URL: `sqlite:${join(folder, "other.db")}` };
-    const balances = async () => (await runFx(["account", "show", anna], { env: other })).stdout;
-    const cents = ["--from", "PLN", "--to", "USD", "--to-buy", "0.01"];
-    before(async () => {
-      const create = ["account", "create", anna, "--name", "Anna", "--surname", "Nowak", "--pln", "10"];
-      assert.equal((await runFx(create, { env: other })).exit, 0);
-    });
-    /** Runs `fx exchange` with these arguments; returns the terminal's text, the exit and the file of errors. */
-    const exchange = async (args: string) => {
-      writeFileSync(files[0] as string, `${anna}\n`);
-      const fx = `${fxInShell} exchange ${cents.join(" ")} ${args}`;
-      const script = `touch ${errors}; ${fx}; echo "exit $?"; cat ${errors}; rm -f ${output} ${errors}`;
-      const before = await balances();
-      const { text } = await runCommandAtTerminal(["sh", "-c", script], { env: other });
-      return { text: text.replaceAll(/\s+/g, " "), moved: (await balances()) !== before };
+  test("exchange at a terminal with redirected streams needs --yes, and where no stream is a terminal it goes through as written", async () => {
+    const env = await ledger("redirected");
+    const [input, output, errors] = ["in.txt", "out.txt", "err.txt"].map((name) =>
+      quoted(join(folder, name)),
+    );
+    const fx = `${fxInShell} exchange --from PLN --to USD --to-buy 0.01`;
+    const dollars = async () =>
+      /USD\t(\S+)/.exec((await runHere(["account", "show", jan], { env })).stdout)?.[1];
+    const shown = async (...commands: string[]) => {
+      const lines = commands.map(
+        (command) => `${fx} ${command}; echo "exit $?"; cat ${errors}; true >${errors}`,
+      );
+      const script = `echo ${jan} >${input}; touch ${errors}; ${lines.join("; ")}`;
+      const { text } = await runCommandAtTerminal(["sh", "-c", script], { env });
+      return text.replaceAll(/\s+/g, " ");
     };
-
-    for (const [name, args] of [
-      ["standard input is none", `${anna} </dev/null`],
-      ["standard input has the PESEL", `- <${input}`],
-      ["only standard output is one", `${anna} </dev/null 2>${errors}`],
-    ] as const) {
-      test(`fx exchange at a terminal is exit 2 where ${name}, and nothing moves`, async () => {
-        const { text, moved } = await exchange(args);
-        assert.match(
-          text,
-          /fx: The question cannot be asked, because of --quiet, or because stdin or stderr is redirected\. Give --yes /,
-        );
-        assert.match(text, /\bexit 2\b/);
-        assert.equal(moved, false);
-      });
-    }
-
-    test("fx exchange at a terminal goes through with --yes", async () => {
-      const { text, moved } = await exchange(`- --yes <${input} 2>${errors}`);
-      assert.match(text, /\bexit 0\b/);
-      assert.equal(moved, true);
-    });
-
-    test("fx exchange at a terminal shows its quote with --dry-run", async () => {
-      const { text, moved } = await exchange(`${anna} --dry-run </dev/null`);
-      assert.match(text, /\bexit 0\b/);
-      assert.equal(moved, false);
-    });
-
-    test("fx exchange goes through as written where no stream is a terminal", async () => {
-      const { text, moved } = await exchange(`- <${input} >${output} 2>${errors}`);
-      assert.match(text, /\bexit 0\b/);
-      assert.equal(moved, true);
-    });
+    const refused = await shown(`${jan} </dev/null`, `- <${input}`, `${jan} </dev/null 2>${errors}`);
+    assert.equal(refused.match(/because stdin or stderr is redirected/g)?.length, 3, refused);
+    assert.deepEqual(refused.match(/exit \d+/g), Array(3).fill("exit 2"));
+    assert.match(await shown(`${jan} --dry-run </dev/null`), /exit 0/);
+    assert.equal(await dollars(), undefined);
+    const done = await shown(`- --yes <${input} 2>${errors}`, `- <${input} >${output} 2>${errors}`);
+    assert.deepEqual(done.match(/exit \d+/g), Array(2).fill("exit 0"));
+    assert.equal(await dollars(), "0.02");
   });
 
   test("rates that change at the question are shown and asked about again", async (t) => {
@@ -291,21 +163,6 @@ describe("at a terminal", () => {
     }
   });
 
-  test("an order that the balance does not cover is refused before the question", async () => {
-    const { text, exit } = await runAtTerminal([...order.slice(0, -1), "9000"], { env });
-    assert.ok(!text.includes(question));
-    assert.match(text, /fx: The order takes 38666\.70 PLN, which is more than the account holds\./);
-    assert.equal(exit, 3);
-  });
-
-  test("a PESEL can be typed", async () => {
-    const { text } = await runAtTerminal(["account", "show", "-"], {
-      env,
-      replies: [["PESEL: ", `${jan}\n`]],
-    });
-    assert.match(text, /holder +Jan Kowalski\n/);
-  });
-
   test("Ctrl-C instead of a PESEL is exit 130", async () => {
     const { text, exit } = await runAtTerminal(["account", "show", "-"], {
       env,
@@ -315,67 +172,20 @@ describe("at a terminal", () => {
     assert.equal(exit, 130);
   });
 
-  test("--table of another table is refused and not asked about again", async () => {
-    const { text, exit } = await runAtTerminal([...order, "--table", "001/C/NBP/2022"], {
-      env,
-      replies: [[question, "y\n"]],
-    });
-    assert.match(text, /fx: Table 069\/C\/NBP\/2022 is in force now\./);
-    assert.equal(exit, 3);
-  });
-
-  test("rates are a board, in colour", async () => {
-    const { screen, text } = await runAtTerminal(["rates"], { env });
-    assert.match(text, /^Table 069\/C\/NBP\/2022 of 2022-04-08, source: demo \(recorded\)\n/);
-    assert.match(text, /\nUSD +4\.2113 +4\.2963 +-0\.05 % +[▁-█]{20} +dolar amerykański\n/);
-    assert.ok(screen.includes("\u001b[31m-0.05 %"));
-  });
-
-  test("rates history is a chart between its dates, with the extremes under it", async () => {
-    const { text } = await runAtTerminal(["rates", "history", "USD"], { env });
-    assert.match(text, /^PLN for 1 USD, in 65 tables: ask above, bid below\n4\.6130 ┤ .*╭─*╮/);
-    assert.match(text, /\n3\.8959 ┤.*\n +└─+\n +2022-01-10 +2022-04-08\n/);
-    assert.match(text, /\nask +4\.2963 +\+5\.99 % +3\.9747 +2022-02-10 +4\.6130 +2022-03-08\n/);
-  });
-
-  test("a chart of a narrow terminal reaches the extremes, although a column has several tables", async () => {
-    const { text } = await runAtTerminal(["rates", "history", "JPY", "--days", "93"], { env, columns: 40 });
-    assert.match(text, /\n0\.039997 ┤ .*╭.*\n/);
-    assert.match(text, /\n0\.033585 ┤ .*─.*\n +└─+\n/);
-    assert.match(text, /\nask +0\.034661 +0\.034263 +0\.039997\nbid +0\.033975 +0\.033585 +0\.039205\n/);
-  });
-
-  test("rates history of one table is that table", async () => {
-    const { text } = await runAtTerminal(["rates", "history", "USD", "--days", "1"], { env });
-    assert.match(text, /^Effective +Bid +Ask +Table\n2022-04-08 +4\.2113 +4\.2963 +069\/C\/NBP\/2022\n$/);
-  });
-
   test("a chart fits a terminal that is low", async () => {
     const { text } = await runAtTerminal(["rates", "history", "USD"], { env, rows: 16 });
     assert.ok(text.split("\n").length <= 16, text);
   });
 
-  test("--no-color prints without colour", async () => {
-    const { screen } = await runAtTerminal(["rates", "--no-color"], { env });
-    assert.ok(!screen.includes("\u001b["));
-  });
-
   for (const columns of [40, 80]) {
-    test(`no line is wider than ${columns} columns`, async () => {
-      for (const args of [
-        ["rates"],
-        ["rates", "history", "HUF", "--days", "3660"],
-        ["doctor"],
-        ["help", "environment"],
-        ["account", "list"],
-        ["account", "history", jan],
-        ["position"],
-        ["help", "exit-codes"],
+    test(`No line is wider than ${columns} columns`, async () => {
+      for (const command of [
+        ...["rates", "rates history HUF --days 3660", "doctor", "help environment", "account list"],
+        ...[`account history ${jan}`, "position", "help exit-codes"],
       ]) {
-        const here = { ...env, FX_URL: "sqlite:fx.db" };
-        const { text } = await runAtTerminal(args, { env: here, columns, cwd: folder });
-        for (const line of text.split("\n"))
-          assert.ok([...line].length <= columns, `${args.join(" ")}: ${line}`);
+        const here = { ...env, FX_URL: "sqlite:fx.db", NO_COLOR: "1" };
+        const { stdout } = await runHere(command.split(" "), { env: here, columns, cwd: folder });
+        for (const line of stdout.split("\n")) assert.ok([...line].length <= columns, `${command}: ${line}`);
       }
     });
   }
