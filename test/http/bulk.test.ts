@@ -271,28 +271,6 @@ describe("a batch over HTTP", () => {
     }
   });
 
-  for (const type of ["application/json", "text/plain", "ndjson"]) {
-    test(`A batch sent as ${type} is refused before any line`, async () => {
-      const headers = { "content-type": type };
-      const answer = await send(server.url, "POST", "/api/bulk", { headers, body: JSON.stringify(order) });
-      assert.match(isProblem(answer, "invalid-request").detail, /application\/x-ndjson\.$/);
-    });
-  }
-
-  test("A batch without a body and a type is refused", async () => {
-    isProblem(await send(server.url, "POST", "/api/bulk"), "invalid-request");
-  });
-
-  test("Another request sent as lines is refused", async () => {
-    const body = JSON.stringify({ ...opening, pesel: adult(3) });
-    isProblem(await send(server.url, "POST", "/api/user", { headers: linesType, body }), "invalid-request");
-  });
-
-  test("A batch may name its character set", async () => {
-    const headers = { "content-type": "application/x-ndjson; charset=utf-8" };
-    assert.deepEqual((await sendBulk(server.url, [order], { headers })).map(brief), ["1 200"]);
-  });
-
   test("A batch leaves its connection to the next request", async (t) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());

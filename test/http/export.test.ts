@@ -12,8 +12,6 @@ after(() => server.close());
 const body = { name: "Jan", surname: "Kowalski", pesel: adult(1), pln: 1000 };
 assert.equal((await send(server.url, "POST", "/api/user", { body })).status, 204);
 
-const get = (query: string) => send(server.url, "GET", `/api/export?${query}`);
-
 /** An answer whose body is not read yet. */
 async function ask(url: string): Promise<IncomingMessage> {
   const asked = request(`${url}/api/export?format=csv`).end();
@@ -27,48 +25,10 @@ function serving(parts: () => AsyncGenerator<string>): Promise<TestServer> {
 }
 
 describe("an export", () => {
-  for (const [format, type, name] of [
-    ["hledger", "text/plain", "fx-2026-06-08.journal"],
-    ["beancount", "text/plain", "fx-2026-06-08.beancount"],
-    ["csv", "text/csv", "fx-2026-06-08.csv"],
-    ["ndjson", "application/x-ndjson", "fx-2026-06-08.ndjson"],
-    ["register", "text/csv", "fx-2026-06-08.register.csv"],
-  ] as const) {
-    test(`An export as ${format} is ${type}, with a name for a file, and is not stored on its way`, async () => {
-      const { status, headers, text } = await get(`format=${format}`);
-      assert.deepEqual(
-        [status, headers.get("content-type"), headers.get("cache-control")],
-        [200, `${type}; charset=utf-8`, "no-store"],
-      );
-      assert.equal(headers.get("content-disposition"), `attachment; filename="${name}"`);
-      assert.match(text, format === "register" ? /Rodzaj/ : /opening/);
-      assert.ok(!text.includes("Kowalski"));
-    });
-  }
-
-  for (const [format, type, name, part] of [
-    ["csv", "text/csv", "fx-statement-2026-06-08.csv", "opening,,,,1000.00,PLN,1000.00"],
-    ["camt.053", "application/xml", "fx-statement-2026-06-08.xml", "<Nm>Jan Kowalski</Nm>"],
-  ] as const) {
-    test(`A statement as ${format} is ${type}, with a name for a file that tells nothing, and is not stored`, async () => {
-      const path = `/api/user/${adult(1)}/statement?format=${format}`;
-      const { status, headers, text } = await send(server.url, "GET", path);
-      assert.deepEqual(
-        [status, headers.get("content-type"), headers.get("cache-control")],
-        [200, `${type}; charset=utf-8`, "no-store"],
-      );
-      assert.equal(headers.get("content-disposition"), `attachment; filename="${name}"`);
-      assert.ok(text.includes(part), text);
-    });
-  }
-
-  test("A statement of nobody, of no PESEL or of no format is refused, as an export of no format is", async () => {
-    const statement = (of: string) => send(server.url, "GET", `/api/user/${of}/statement?format=csv`);
-    isProblem(await statement(adult(2)), "account-not-found");
-    isProblem(await statement("123"), "invalid-pesel");
-    for (const path of [`/api/user/${adult(1)}/statement`, "/api/export"]) {
-      const { errors } = isProblem(await send(server.url, "GET", path), "invalid-request");
-      assert.equal(errors?.[0]?.pointer, "/format");
+  test("An export has the names of customers only if it is asked for in full", async () => {
+    for (const full of [false, true]) {
+      const { text } = await send(server.url, "GET", `/api/export?format=csv&full=${full}`);
+      assert.equal(text.includes("Kowalski"), full);
     }
   });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { FxError } from "../../src/core/errors.ts";
 import type { Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { adult, table } from "../support/fixture.ts";
@@ -41,11 +42,17 @@ const queries: Readonly<Record<string, string>> = {
 const all = Object.entries<Operation>(operations);
 const pathOf = (operation: Operation) => requests.pathOf(operation, { id: receipt });
 
-function ask(id: string, operation: Operation, query: string, method: string = operation.method) {
+function ask(
+  id: string,
+  operation: Operation,
+  query: string,
+  method: string = operation.method,
+  url = server.url,
+) {
   const asked = [queries[id], query].filter(Boolean).join("&");
   const path = `${pathOf(operation)}${asked === "" ? "" : `?${asked}`}`;
-  if (operation.method === "GET") return send(server.url, method, path);
-  return send(server.url, method, path, {
+  if (operation.method === "GET") return send(url, method, path);
+  return send(url, method, path, {
     body: bodies[id],
     headers: { "content-type": requests.typeOf(operation) },
   });
@@ -115,18 +122,26 @@ describe("an unknown parameter", () => {
   }
 });
 
-test("a question mark with nothing after it is no parameter", async () => {
-  for (const query of ["?", "?&", "?&&"]) {
-    assert.equal((await send(server.url, "GET", `/api/user/${pesel}${query}`)).status, 200, query);
-    assert.equal((await send(server.url, "GET", `/api/rates${query}`)).json !== undefined, true);
-  }
-});
-
-test("a parameter whose name is encoded counts like any other", async () => {
-  const { json } = await send(server.url, "GET", "/api/users?%6Cimit=1");
-  assert.equal((json as { users: unknown[] }).users.length, 1);
-  isProblem(await send(server.url, "GET", "/api/users?%6Cimit=0"), "invalid-request");
-});
+for (const code of ["storage-unavailable", "overloaded"] as const) {
+  test(`Every operation whose service fails with ${code} answers with it, and the document lists that`, async () => {
+    const failing = async () => {
+      throw new FxError(code, "The store cannot do it.");
+    };
+    const untouched = ["close", "bulk", "export", "follow"];
+    const broken = await startServer(
+      new Proxy({}, { get: (_, name: string) => !untouched.includes(name) && failing }),
+    );
+    let failed = 0;
+    for (const [id, operation] of all) {
+      const answer = await ask(id, operation, "", operation.method, broken.url);
+      if (answer.status < 500) continue;
+      isProblem(answer, code);
+      failed += 1;
+    }
+    assert.ok(failed > 20, String(failed));
+    await broken.close();
+  });
+}
 
 test("a preflight is answered whatever the parameters, since the request itself will be refused", async () => {
   const answer = await send(server.url, "OPTIONS", `/api/user/${pesel}?dryRun=true`, {

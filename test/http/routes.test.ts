@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { answerCodes } from "../../src/core/errors.ts";
-import { schemaVersion } from "../../src/ledger/store.ts";
 import { adult, table } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
@@ -16,62 +15,6 @@ const post = (path: string, body: object) => send(server.url, "POST", path, { bo
 
 await post("/api/user", { name: "Jan", surname: "Kowalski", pesel, pln: 1000 });
 await post(`/api/exchange/${pesel}`, { pesel, from: "PLN", to: "USD", toBuy: 10 });
-await post("/api/user", { name: "Anna", surname: "Nowak", pesel: adult(2), pln: 1 });
-
-describe("pages", () => {
-  const days = "from=2026-06-02&to=2026-06-01";
-  const wrong = {
-    "/api/users": `limit=0 limit=1001 limit=x limit=1.5 limit= limit=1&limit=2 cursor= name= name=%20- name=a&name=b`,
-    "/api/quote": "from=PLN&to=USD&toBuy=ten",
-    "/api/rates/USD/history": "days=0 days=3661",
-    "/api/export": `format= format=xlsx format=csv&from=2026-02-30 format=csv&to=yesterday format=csv&at=2026-06-08
-      format=csv&at=2026-06-08T12:00:00Z format=csv&full=yes format=csv&to=2026-06-01&from=2026-06-02`,
-    [`/api/user/${pesel}/statement`]: `format=pdf format=csv&${days} format=camt.053&from=2026-06-09`,
-    [`/api/user/${pesel}/history`]: "key= key=%C5%82",
-  };
-  for (const [path, queries] of Object.entries(wrong)) {
-    for (const query of queries.split(/\s+/)) {
-      test(`${path.replace(pesel, "…")}?${query} is refused, naming the last parameter`, async () => {
-        const problem = isProblem(await get(`${path}?${query}`), "invalid-request");
-        assert.equal(problem.errors?.[0]?.pointer, `/${query.split(/[&=]/).at(-2)}`);
-      });
-    }
-  }
-
-  test("the history of an account takes a limit and a cursor", async () => {
-    const first = (await get(`/api/user/${pesel}/history?limit=1`)).json as {
-      entries: { kind: string }[];
-      next: string;
-    };
-    assert.deepEqual(
-      first.entries.map(({ kind }) => kind),
-      ["exchange"],
-    );
-    isProblem(await get("/api/user/1/history"), "invalid-pesel");
-  });
-});
-
-describe("quotes and rates", () => {
-  test("a quote with a bad query names the parameter", async () => {
-    const problem = isProblem(await get("/api/quote?from=PLN&to=USD&toBuy=ten"), "invalid-request");
-    assert.deepEqual(problem.errors, [
-      { pointer: "/toBuy", detail: "must be a decimal number, such as 12.30" },
-    ]);
-  });
-
-  for (const query of ["from=PLN&to=USD", "from=PLN&to=USD&toBuy=1&toSell=1"]) {
-    test(`a quote of ${query} is refused as invalid-request`, async () => {
-      isProblem(await get(`/api/quote?${query}`), "invalid-request");
-    });
-  }
-
-  test("a history of an unknown currency is refused", async () => {
-    isProblem(await get("/api/rates/PLN/history"), "unsupported-currency");
-    for (const code of ["%00", "__proto__", "constructor", "toString"]) {
-      isProblem(await get(`/api/rates/${code}/history`), "unsupported-currency");
-    }
-  });
-});
 
 describe("request ids", () => {
   test("A request's id is echoed", async () => {
@@ -96,35 +39,6 @@ describe("request ids", () => {
 });
 
 describe("probes and metrics", () => {
-  test("A server without rates is ready, and says that there are none", async () => {
-    server.rates.use(undefined);
-    try {
-      const answer = await get("/health/ready");
-      assert.equal(answer.status, 200);
-      assert.deepEqual(answer.json, {
-        status: "ready",
-        version: "1.2.3",
-        store: "memory",
-        schemaVersion,
-        rates: {
-          source: "fixed",
-          recorded: true,
-          table: null,
-          effectiveDate: null,
-          tradable: false,
-          reason: "There is no rate table yet.",
-          reasonCode: "no-table",
-          heldBack: null,
-          problem: null,
-          clock: null,
-        },
-      });
-      assert.doesNotMatch((await get("/metrics")).text, /^fx_rates_table_age_seconds /m);
-    } finally {
-      server.rates.use(table);
-    }
-  });
-
   test("A server whose store fails is not ready", async (t) => {
     const { store } = server;
     t.mock.method(store, "ping", async () => {
@@ -181,6 +95,13 @@ describe("probes and metrics", () => {
     assert.deepEqual(zeros, ["settled", "replayed", ...answerCodes]);
   });
 
+  test("metrics have no age of a table where there is none", async () => {
+    server.rates.use(undefined);
+    const { text } = await get("/metrics");
+    server.rates.use(table);
+    assert.doesNotMatch(text, /^fx_rates_table_age_seconds /m);
+  });
+
   test("metrics name the version, the kind of store and the source of the rates", async () => {
     const { text } = await get("/metrics");
     assert.match(text, /^fx_info\{version="1\.2\.3",store="memory",rates="fixed"\} 1$/m);
@@ -225,11 +146,6 @@ describe("an error that nobody expected", () => {
 });
 
 describe("the documentation", () => {
-  test("/ leads to the documentation", async () => {
-    const answer = await get("/");
-    assert.deepEqual([answer.status, answer.headers.get("location")], [302, "/docs"]);
-  });
-
   test("The page of the documentation loads everything from this server", async () => {
     const page = await get("/docs");
     assert.equal(page.status, 200);
@@ -245,10 +161,4 @@ describe("the documentation", () => {
     assert.deepEqual(shown.json, served.json);
     assert.equal((served.json as { info: { version: string } }).info.version, "1.2.3");
   });
-});
-
-test("HEAD answers as GET does, without a body", async () => {
-  const answer = await send(server.url, "HEAD", `/api/user/${pesel}`);
-  assert.deepEqual([answer.status, answer.text], [200, ""]);
-  assert.equal(Number(answer.headers.get("content-length")) > 50, true);
 });

@@ -8,16 +8,13 @@ import { parseCash, parseReason } from "../../src/core/change.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { parsePesel } from "../../src/core/pesel.ts";
 import { opening as openingShape, renaming } from "../../src/wire/accounts.ts";
-import { emptyCheckpoint } from "../../src/wire/audit.ts";
-import { bulkType, parseBulkLine } from "../../src/wire/bulk.ts";
+import { parseBulkLine } from "../../src/wire/bulk.ts";
 import { cash as cashShape } from "../../src/wire/cash.ts";
 import { openApiDocument } from "../../src/wire/openapi.ts";
-import { hasLines, type Operation } from "../../src/wire/operation.ts";
 import { type OperationId, operations } from "../../src/wire/operations.ts";
 import { order as orderShape } from "../../src/wire/orders.ts";
 import { parseIdempotencyKey, parseRequest } from "../../src/wire/requests.ts";
 import { adult, decimal, peselOf, today } from "../support/fixture.ts";
-import { type HttpAnswer, type HttpRequest, isProblem, send } from "../support/http.ts";
 import { routesOf } from "../support/routes.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -363,158 +360,6 @@ describe("the document takes what the server takes", () => {
   });
 });
 
-describe("answers are as the document says", () => {
-  const pesel = adult(1);
-  const opening = { name: "Jan", surname: "Kowalski", pesel, pln: 100 };
-  const order = { pesel, from: "PLN", to: "USD", toBuy: 1 };
-  const cash = { amount: 10, currency: "PLN", note: "Counter 2" };
-  const requests: [line: string, status: number, body?: object][] = [
-    ["POST /api/user", 204, { ...opening, pesel: adult(3) }],
-    ["POST /api/user", 409, opening],
-    ["POST /api/user", 400, {}],
-    [`GET /api/user/${pesel}`, 200],
-    [`GET /api/user/${adult(2)}`, 404],
-    ["GET /api/user/1", 400],
-    [`POST /api/exchange/${pesel}`, 200, order],
-    [`POST /api/exchange/${pesel}`, 400, { ...order, toBuy: 1e6 }],
-    [`POST /api/exchange/${adult(2)}`, 404, { ...order, pesel: adult(2) }],
-    ["POST /api/bulk", 200, order],
-    ["POST /api/bulk", 200, { ...opening, key: "1" }],
-    ["POST /api/bulk", 200, { ...opening, pesel: adult(4), key: "1" }],
-    ["POST /api/bulk", 400],
-    ["POST /api/bulk", 200, { kind: "deposit", pesel, ...cash, key: "2" }],
-    [`POST /api/user/${pesel}/deposits`, 200, cash],
-    [`POST /api/user/${pesel}/deposits`, 400, { ...cash, amount: 0 }],
-    [`POST /api/user/${adult(2)}/deposits`, 404, cash],
-    [`POST /api/user/${pesel}/withdrawals`, 200, cash],
-    [`POST /api/user/${pesel}/withdrawals`, 400, { ...cash, amount: 1e6 }],
-    [`POST /api/user/${pesel}/name`, 200, { name: "Jan", surname: "Lis" }],
-    [`POST /api/user/${adult(5)}/closing`, 200],
-    [`POST /api/user/${adult(5)}/closing`, 400, {}],
-    [`POST /api/user/${pesel}/block`, 200, { reason: "freeze" }],
-    [`POST /api/user/${pesel}/block`, 400, { reason: "freeze" }],
-    [`GET /api/user/${pesel}`, 200],
-    ["GET /api/users?name=lis", 200],
-    [`POST /api/user/${pesel}/unblock`, 200, { reason: "lifted" }],
-    [`POST /api/user/${pesel}/unblock`, 400, { reason: "lifted" }],
-    ["POST /api/receipts/{exchange}/reversal", 200, { reason: "a slip" }],
-    ["POST /api/receipts/{opening}/reversal", 400, { reason: "a slip" }],
-    ["POST /api/receipts/none/reversal", 404, { reason: "a slip" }],
-    ["GET /api/quote?from=PLN&to=USD&toSell=5", 200],
-    ["GET /api/quote?from=PLN", 400],
-    ["GET /api/receipts/{exchange}", 200],
-    ["GET /api/receipts/{opening}", 200],
-    ["GET /api/receipts/none", 404],
-    ["GET /api/receipts/{opening}/proof", 200],
-    ["GET /api/receipts/none/proof", 404],
-    ["GET /api/rates", 200],
-    ["GET /api/rates/USD/history", 200],
-    ["GET /api/rates/USD/history?days=x", 400],
-    ["GET /api/rates/history", 200],
-    ["GET /api/rates/history?days=94", 400],
-    [`GET /api/user/${pesel}/history`, 200],
-    [`GET /api/user/${adult(5)}/history`, 200],
-    [`GET /api/user/${pesel}/history?limit=1`, 200],
-    [`GET /api/user/${pesel}/history?from=2026-06-08&to=2026-06-08`, 200],
-    [`GET /api/user/${pesel}/history?from=2026-06-09&to=2026-06-08`, 400],
-    [`GET /api/user/${pesel}?at=2026-06-08T11:00:00Z`, 404],
-    [`GET /api/user/${pesel}?at=2026-06-08T12:00:00Z`, 400],
-    ["GET /api/users?at=2026-06-08T11:00:00Z", 200],
-    ["GET /api/position?at=2026-06-08T11:00:00Z", 200],
-    ["GET /api/position?at=2026-06-08", 400],
-    [`GET /api/user/${pesel}/history?key=x`, 200],
-    [`GET /api/user/${pesel}/statement?format=csv`, 200],
-    [`GET /api/user/${pesel}/statement?format=camt.053`, 200],
-    [`GET /api/user/${adult(2)}/statement?format=csv`, 404],
-    [`GET /api/user/${pesel}/statement`, 400],
-    [`GET /api/user/${pesel}/export`, 200],
-    [`GET /api/user/${adult(2)}/export`, 404],
-    ["GET /api/users", 200],
-    ["GET /api/users?name=jan", 200],
-    ["GET /api/users?name=", 400],
-    ["GET /api/position", 200],
-    ["GET /api/till", 200],
-    ["GET /api/till?date=2026-06-08&by=till-3", 200],
-    ["GET /api/till?date=x", 400],
-    ["GET /api/house", 200],
-    ["POST /api/house/deposits", 200, { account: "cash", amount: 5, currency: "EUR" }],
-    ["POST /api/house/withdrawals", 200, { account: "bank", amount: 5, currency: "PLN", note: "rent" }],
-    ["POST /api/house/withdrawals", 400, { account: "till", amount: 5, currency: "PLN" }],
-    ["GET /api/house/bank/history", 200],
-    ["GET /api/house/till/history", 404],
-    ["POST /api/trading/suspension", 200, { reason: "A check" }],
-    ["POST /api/trading/suspension", 400, { reason: " " }],
-    ["GET /api/rates", 200],
-    ["POST /api/trading/resumption", 200],
-    ["GET /api/audit", 200],
-    ["GET /api/export?format=csv", 200],
-    ["GET /api/export?format=csv&at=now", 400],
-    ["GET /api/entries", 200],
-    ["GET /api/entries?after=x", 400],
-    ["GET /api/audit/checkpoint", 200],
-    ["POST /api/audit/comparison", 200, { kept: true }],
-    ["POST /api/audit/comparison", 400, opening],
-    ["POST /api/audit/comparison", 400],
-    ["GET /api/token", 200],
-    ["GET /health/live", 200],
-    ["GET /health/ready", 200],
-    ["GET /metrics", 200],
-    ["GET /openapi.json", 200],
-  ];
-  let receipts: string[] = [];
-  before(async () => {
-    const opened = await send(server.url, "POST", "/api/user", { body: opening });
-    const done = await send(server.url, "POST", `/api/exchange/${pesel}`, { body: order });
-    await send(server.url, "POST", "/api/user", { body: { ...opening, pesel: adult(5), pln: 0 } });
-    receipts = [opened, done].map(({ headers }) => headers.get("fx-receipt") ?? "");
-  });
-
-  for (const [line, status, body] of requests) {
-    test(`${line.replaceAll(/\d{11}/g, "…")} answers ${status}`, async () => {
-      const [first = "", last = ""] = receipts;
-      const [method = "", path = ""] = line
-        .replace("/api/receipts/{opening}", first)
-        .replace("/api/receipts/{exchange}", last)
-        .split(" ");
-      const answer = await send(server.url, method, path, requestTo(path, body));
-      assert.equal(answer.status, status, answer.text);
-      conforms(method, path, answer);
-    });
-  }
-
-  test("Answers of a server whose store fails, or whose queue is full, are as the document says", async (t) => {
-    for (const code of ["storage-unavailable", "overloaded"] as const) {
-      const failing = async () => {
-        throw new FxError(code, "The store cannot do it.");
-      };
-      const reads =
-        code === "overloaded"
-          ? {}
-          : {
-              get: (_: object, name: string) =>
-                !["close", "bulk", "export", "follow"].includes(name) && failing,
-            };
-      const writes = { createAccount: failing, exchange: failing, change: failing };
-      const broken = await startServer(new Proxy(writes, reads));
-      t.after(() => broken.app.close());
-      for (const [line, status, body] of requests) {
-        if (status !== 200 && status !== 204) continue;
-        const answer = await send(broken.url, ...splitLine(line), requestTo(line, body));
-        if (answer.status >= 500) isProblem(answer, code);
-      }
-      await broken.close();
-    }
-  });
-
-  test("Every operation has a request in the list above", () => {
-    const asked = new Set(requests.map(([line]) => operationAt(...splitLine(line))?.operationId));
-    assert.deepEqual(
-      listed.map(({ operationId }) => operationId).filter((id) => !asked.has(id)),
-      [],
-    );
-  });
-});
-
 interface JsonSchema {
   readonly type?: string;
   readonly format?: string;
@@ -563,47 +408,4 @@ function isTaken(read: () => unknown): boolean {
     assert.ok(error instanceof FxError);
     return false;
   }
-}
-
-function requestTo(path: string, body: object | undefined): HttpRequest {
-  const isBulk = /\/(bulk|comparison)$/.test(path) && body !== undefined;
-  return {
-    body: body !== undefined && "kept" in body ? emptyCheckpoint : body,
-    ...(isBulk && { headers: { "content-type": bulkType } }),
-  };
-}
-
-function splitLine(line: string): [method: string, path: string] {
-  const [method = "", path = ""] = line.split(" ");
-  return [method, path];
-}
-
-/** The operation that a method and an actual path belong to. */
-function operationAt(method: string, path: string) {
-  const [plain = ""] = path.split("?");
-  const pattern = Object.keys(document.paths).find((candidate) =>
-    new RegExp(`^${candidate.replace(/\{\w+\}/g, "[^/]+")}$`).test(plain),
-  );
-  return document.paths[pattern ?? ""]?.[method.toLowerCase()];
-}
-
-/** Checks an answer's type and body by the document, and that it has no field that its shape does not have. */
-function conforms(method: string, path: string, answer: HttpAnswer): void {
-  const described = operationAt(method, path)?.responses[answer.status];
-  assert.ok(described !== undefined, "the document does not list the status");
-  const content = (described.content ?? {}) as Record<string, { schema: { $ref?: string } }>;
-  const type = answer.headers.get("content-type")?.split(";")[0];
-  const types = Object.keys(content);
-  assert.ok(type === undefined ? types.length === 0 : types.includes(type), `${type} is not ${types}`);
-  const reference = type === undefined ? undefined : content[type]?.schema.$ref;
-  if (reference === undefined) return;
-  const validate = ajv.getSchema(`document${reference}`);
-  assert.ok(validate !== undefined, reference);
-  const lines = type === bulkType ? answer.text.trimEnd().split("\n") : [answer.text];
-  for (const line of lines) assert.ok(validate(JSON.parse(line)), JSON.stringify(validate.errors));
-  const operation: Operation = operations[operationAt(method, path)?.operationId as OperationId];
-  if (answer.status !== 200 || hasLines(operation, "answer")) return;
-  const encoded = operation.answer?.encode(operation.answer.decode(answer.json));
-  // Encoding what was decoded drops every field that the shape does not have.
-  assert.deepEqual(JSON.parse(JSON.stringify(encoded)), answer.json);
 }

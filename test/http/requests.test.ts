@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { after, before, describe, test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { securityHeaders } from "../../src/http/security-headers.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { emptyCheckpoint } from "../../src/wire/audit.ts";
+import { bulkType } from "../../src/wire/bulk.ts";
+import { openApiDocument } from "../../src/wire/openapi.ts";
+import { hasLines, type Operation } from "../../src/wire/operation.ts";
+import { type OperationId, operations } from "../../src/wire/operations.ts";
+import { roles } from "../../src/wire/role.ts";
+import { adult, now, peselOf, table } from "../support/fixture.ts";
+import { type HttpAnswer, isProblem, send } from "../support/http.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { maskVolatile } from "../support/volatile.ts";
+
+/**
+ * The answers to requests. Each case of requests.txt has people of its own: `<rich>` has 1000 PLN, `<empty>` nothing,
+ * `<closed>` and `<blocked>` an account of that kind, `<new>` none yet and `<child>` never one. Requests with % prepare
+ * the case, those with $ are shown, and of those with ? the status and the headers. `teller:` sends that token to a server
+ * with tokens, `nobody:` none; `> ` begins a header. Headers that all answers have are not shown. `! no rates` is for the rest of the case, or until `! rates`. `<id 1>`
+ * is the first id of the case, `<id 1:8>` its first 8 characters. TRANSCRIPTS_WRITE=1 writes the file anew, to be read
+ * before it is kept.
+ */
+const file = new URL("requests.txt", import.meta.url);
+const cases = readFileSync(file, "utf8").split(/^(?=# )/m);
+
+const document = openApiDocument("1.2.3");
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+ajv.addSchema({ $id: "document", ...document });
+const succeeded = new Set<string>();
+
+let open: TestServer;
+let guarded: TestServer;
+before(async () => {
+  const store = Object.assign(openSqlite(":memory:"), { close: async () => {} });
+  open = await startServer({}, "", { store });
+  const expires = { late: new Date(now.getTime() + 3_600_000), past: now };
+  const callers = [...roles.map((role) => [role, { name: role, role, expires: undefined }] as const)];
+  const known = new Map<string, object>(callers);
+  for (const [name, end] of Object.entries(expires))
+    known.set(name, { name, role: "operator", expires: end });
+  const callerOf = (header: string) => known.get(header.replace("Bearer ", "")) as never;
+  guarded = await startServer({}, "", { store, tokens: { callerOf } });
+});
+after(async () => {
+  for (const server of [open, guarded]) await server.close();
+});
+
+let people = 0;
+/** A PESEL for a person of a case, whose account is opened. */
+async function personFor(kind: string): Promise<string> {
+  people += 1;
+  if (kind === "child") return peselOf(`0926${String(people).padStart(6, "010000")}`);
+  const pesel = adult(people);
+  const done = async (path: string, body: object) => {
+    const { status, text } = await send(open.url, "POST", `/api/user${path}`, { body });
+    assert.ok(status < 300, text);
+  };
+  if (kind === "new") return pesel;
+  await done("", { name: "Jan", surname: "Kowalski", pesel, pln: /^(rich|blocked)$/.test(kind) ? 1000 : 0 });
+  if (kind === "closed") await done(`/${pesel}/closing`, {});
+  if (kind === "blocked") await done(`/${pesel}/block`, { reason: "freeze" });
+  return pesel;
+}
+
+/** The case, played anew. */
+async function played(recorded: string): Promise<string> {
+  const persons = new Map<string, string>();
+  const ids: string[] = [];
+  const filled = async (text: string) => {
+    for (const [name, kind = ""] of text.matchAll(/<(rich|empty|closed|blocked|new|child)(?: \d)?>/g)) {
+      if (!persons.has(name)) persons.set(name, await personFor(kind));
+    }
+    const named = [...persons].reduce((told, [name, pesel]) => told.replaceAll(name, pesel), text);
+    return named
+      .replaceAll(/<id (\d+)(?::(\d+))?>/g, (shown, nth, length = 36) => {
+        return (ids[Number(nth) - 1] ?? assert.fail(shown)).slice(0, Number(length));
+      })
+      .replaceAll("<lf>", "\n")
+      .replace("<checkpoint>", emptyCheckpoint);
+  };
+  const told = (text: string) => {
+    const found = text.match(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b/g) ?? [];
+    ids.push(...new Set(found.filter((id) => !ids.includes(id))));
+    const numbered = ids.reduce((all, id, index) => all.replaceAll(id, `<id ${index + 1}>`), text);
+    const named = [...persons].reduce((all, [name, pesel]) => all.replaceAll(pesel, name), numbered);
+    return maskVolatile(named)
+      .replaceAll(/"schemaVersion":\d+/g, '"schemaVersion":<number>')
+      .replaceAll(/(?<=urn:fx:request:)[\w-]+/g, "<request>")
+      .replaceAll(/(?<=Id>|Ref>)[0-9a-f]{32}/g, "<id>");
+  };
+  let transcript = recorded.slice(0, recorded.indexOf("\n") + 1);
+  const steps =
+    /^(?:! (no rates|rates)|([$%?]) (?:(\w+): )?(\S+) ((?:<[^>]*>|\S)+)(?: (.*))?((?:\n> .*)*))$/gm;
+  for (const [shown, rates, how, token, method = "", path = "", body, more = ""] of recorded.matchAll(
+    steps,
+  )) {
+    transcript += `${shown}\n`;
+    if (rates !== undefined) {
+      await open.rates.use(rates === "rates" ? table : undefined);
+      continue;
+    }
+    const at = await filled(path);
+    const isLines = /^\/api\/(bulk|audit\/comparison)/.test(at);
+    const given = (await filled(more)).matchAll(/^> ([\w-]+): ?(.*)$/gm);
+    const headers = {
+      ...(body !== undefined && { "content-type": isLines ? bulkType : "application/json" }),
+      ...(token !== undefined && token !== "nobody" && { authorization: `Bearer ${token}` }),
+      ...Object.fromEntries([...given].map(([, name, value]) => [name, value])),
+    };
+    const { url } = token === undefined ? open : guarded;
+    const text = body === undefined ? {} : { body: await filled(body) };
+    const answer = await send(url, method, at, { headers, ...text });
+    checkForm(method, at, answer);
+    if (how === "%") assert.ok(answer.status < 300, `${shown} ${answer.text}`);
+    else transcript += told(shownOf(answer, how === "$"));
+  }
+  return `${transcript}\n`;
+}
+
+/** Headers that every answer has, and those of the connection. */
+const common = {
+  ...securityHeaders(false),
+  ...{ "content-length": "", "transfer-encoding": "", date: "", connection: "", "keep-alive": "" },
+  ...{ "x-request-id": "", "cache-control": "", etag: "", "last-modified": "" },
+};
+
+/** What is recorded of an answer. */
+function shownOf({ status, headers, text, json }: HttpAnswer, isWhole: boolean): string {
+  const { code, detail, errors } = Object(json) as Record<string, string> & {
+    errors?: { pointer: string }[];
+  };
+  const isRefused = code !== undefined && detail !== undefined;
+  const usual = isRefused ? "application/problem+json; charset=utf-8" : "application/json; charset=utf-8";
+  const more = [...headers].filter(([name, value]) => !(name in common) && value !== usual);
+  const at = errors?.map(({ pointer }) => ` ${pointer || "(withheld)"}`).join("") ?? "";
+  return [
+    isRefused ? `${status} ${code}${at}: ${detail}` : `${status}`,
+    ...more.map(([name, value]) => `${name}: ${value}`),
+    ...(isWhole && !isRefused && text !== "" ? [text.trimEnd()] : []),
+    "",
+  ].join("\n");
+}
+
+/** Checks what holds for every answer: its headers, the form of a problem, and what the document says of it. */
+function checkForm(method: string, path: string, answer: HttpAnswer): void {
+  const { status, headers } = answer;
+  for (const [name, value] of Object.entries(securityHeaders(false))) {
+    const isPage = /^\/docs(\/static|\/json|$)/.test(path) && name === "content-security-policy";
+    if (isPage)
+      assert.match(headers.get(name) ?? "", /^default-src 'none'; script-src 'self'; style-src 'self';/);
+    else assert.equal(headers.get(name), value, `${name} of ${method} ${path}`);
+  }
+  assert.equal(headers.get("strict-transport-security"), null);
+  assert.ok(headers.has("x-request-id"));
+  if (path.startsWith("/api")) assert.equal(headers.get("cache-control"), "no-store");
+  if (status >= 400 && method !== "HEAD") isProblem(answer);
+  const [plain = ""] = path.split("?");
+  const pattern = Object.keys(document.paths).find((candidate) =>
+    new RegExp(`^${candidate.replace(/\{\w+\}/g, "[^/]+")}$`).test(plain),
+  );
+  const operation = document.paths[pattern ?? ""]?.[method.toLowerCase()];
+  if (operation !== undefined) conforms(operation, answer);
+}
+
+type Described = (typeof document.paths)[string][string];
+
+/** Checks an answer's type and body by the document, and that it has no field that its shape does not have. */
+function conforms({ operationId, responses }: Described, answer: HttpAnswer): void {
+  const described = responses[answer.status];
+  assert.ok(described !== undefined, "the document does not list the status");
+  if (answer.status < 300) succeeded.add(operationId);
+  const content = (described.content ?? {}) as Record<string, { schema: { $ref?: string } }>;
+  const type = answer.headers.get("content-type")?.split(";")[0];
+  const types = Object.keys(content);
+  assert.ok(type === undefined ? types.length === 0 : types.includes(type), `${type} is not ${types}`);
+  const reference = type === undefined ? undefined : content[type]?.schema.$ref;
+  if (reference === undefined) return;
+  const validate = ajv.getSchema(`document${reference}`);
+  assert.ok(validate !== undefined, reference);
+  const lines = type === bulkType ? answer.text.trimEnd().split("\n") : [answer.text];
+  for (const line of lines) assert.ok(validate(JSON.parse(line)), JSON.stringify(validate.errors));
+  const operation: Operation = operations[operationId as OperationId];
+  if (answer.status !== 200 || hasLines(operation, "answer")) return;
+  const encoded = operation.answer?.encode(operation.answer.decode(answer.json));
+  // Encoding what was decoded drops every field that the shape does not have.
+  assert.deepEqual(JSON.parse(JSON.stringify(encoded)), answer.json);
+}
+
+describe("requests", () => {
+  for (const recorded of cases) {
+    test(recorded.slice(2, recorded.indexOf("\n")), async () => {
+      const again = await played(recorded).finally(() => open.rates.use(table));
+      if (process.env.TRANSCRIPTS_WRITE) {
+        writeFileSync(
+          file,
+          readFileSync(file, "utf8").replace(recorded, () => again),
+        );
+      } else {
+        assert.equal(again, recorded);
+      }
+    });
+  }
+
+  test("Every operation succeeds in a case of requests.txt", () => {
+    assert.deepEqual([...succeeded].sort(), Object.keys(operations).sort());
+  });
+});
