@@ -127,7 +127,7 @@ const common = {
   ...{ "x-request-id": "", "cache-control": "", etag: "", "last-modified": "" },
 };
 
-/** What is recorded of an answer. */
+/** The part of an answer that is recorded. */
 function shownOf({ status, headers, text, json }: HttpAnswer, isWhole: boolean): string {
   const { code, detail, errors } = Object(json) as Record<string, string> & {
     errors?: { pointer: string }[];
