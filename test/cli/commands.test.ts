@@ -13,7 +13,7 @@ import { maskVolatile } from "../support/volatile.ts";
  *
  * - `NAME=value fx …` sets variables, and `COLUMNS=80 fx …` is at a terminal of that width, shown without colours;
  * - `echo TEXT | fx …` is standard input, or typed at a terminal; `fx … < FILE` is a file as standard input; `> /dev/null` and
- *   `2> /dev/null` leave out one of both outputs;
+ *   `2> /dev/null` leave out one of both outputs, `| sort` orders the lines of stdout, and `| grep WORD` selects some;
  * - `cat > FILE` is followed by the file's lines after "| "; `cp NAME` brings one of test/fixtures;
  * - `serve NAME=value` starts a server with these settings, where the commands after it work.
  *
@@ -28,6 +28,8 @@ const atServer = { FX_RATES: "demo" };
 const places: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>> = {
   ledger: [inFile, atServer],
   batch: [inFile, atServer],
+  tokens: [{}],
+  settings: [{}],
   terminal: [inFile],
 };
 /** The days that an export has beside the times. */
@@ -73,6 +75,7 @@ async function play(
       .replaceAll(cwd, "<folder>");
     return maskVolatile(named)
       .replaceAll(days, "<date>")
+      .replaceAll(/\bfx \d+\.\d+\.\d+/g, "fx <version>")
       .replaceAll(/(?<=\btook\s+)\d+:\d\d/g, "<duration>");
   };
   const given = (line: string) =>
@@ -92,8 +95,16 @@ async function play(
     input: string,
   ): Promise<{ stdout: string; stderr?: string; exit?: unknown }> {
     const form =
-      /^(?:echo ?(?<typed>.*?) ?\| )?(?<set>(?:\w+=\S* )*)(?<what>\w+)(?<rest>.*?)(?: < (?<from>\S+))?(?<only> 2?> \/dev\/null)?(?<sort> \| sort)?$/;
-    const { typed, set = "", what, rest = "", from, only = "", sort } = form.exec(given(line))?.groups ?? {};
+      /^(?:echo ?(?<typed>.*?) ?\| )?(?<set>(?:\w+=\S* )*)(?<what>\w+)(?<rest>.*?)(?: < (?<from>\S+))?(?<only> 2?> \/dev\/null)?(?: \| (?<filter>sort|grep \S+))?$/;
+    const {
+      typed,
+      set = "",
+      what,
+      rest = "",
+      from,
+      only = "",
+      filter = "",
+    } = form.exec(given(line))?.groups ?? {};
     const words = (text: string) =>
       (text.match(/(?:'[^']*'|[^\s'])+/g) ?? []).map((word) => word.replaceAll("'", ""));
     const [first = "", second = ""] = words(rest);
@@ -121,10 +132,11 @@ async function play(
         stdin,
         ...columns,
       });
-      const stdout = shownText(ran.stdout);
-      const lines = stdout.split(/(?<=\n)/);
+      let lines = shownText(ran.stdout).split(/(?<=\n)/);
+      if (filter === "sort") lines.sort();
+      else if (filter !== "") lines = lines.filter((text) => text.includes(filter.slice("grep ".length)));
       return {
-        ...{ exit: ran.exit, stdout: only === " > /dev/null" ? "" : sort ? lines.sort().join("") : stdout },
+        ...{ exit: ran.exit, stdout: only === " > /dev/null" ? "" : lines.join("") },
         stderr: only.startsWith(" 2") ? "" : ran.stderr,
       };
     }
@@ -149,7 +161,7 @@ async function play(
 
 for (const [name, surroundings] of Object.entries(places)) {
   const file = new URL(`${name}.txt`, folder);
-  const cases = readFileSync(file, "utf8").split(/^(?=# )/m);
+  const cases = readFileSync(file, "utf8").split(/^(?=# \S)/m);
   for (const env of surroundings) {
     const where = env === atServer ? ", at a server" : "";
     describe(`commands of ${name}${where}`, () => {

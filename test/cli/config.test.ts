@@ -150,31 +150,12 @@ describe("a setting of the wrong form is refused, with its place and the form:",
     assert.match(refusal([], withFile({ port: [1] })), /"port" in .* must be a whole number/);
   });
 
-  test("a flag that takes one of a few words names them", async () => {
-    const { stderr, exit } = await runHere(["serve", "--log-level", "loud"]);
-    assert.match(stderr.replace(/\s+/g, " "), /Allowed choices are silent, error, warn, info, debug\./);
-    assert.equal(exit, 2);
-    assert.match(refusal([], { FX_LOG_LEVEL: "loud" }), /^FX_LOG_LEVEL must be silent, error, /);
-  });
-
   for (const [what, content, told] of [
     ["an unknown name", { prot: 1 }, /config\.json sets "prot", which fx does not know/],
-    ["no JSON", "{port: 1}", /config\.json is not JSON\.$/],
     ["no object", "[]", /config\.json must hold one JSON object\.$/],
   ] as const) {
     test(`a config file with ${what}`, () => assert.match(refusal([], withFile(content)), told));
   }
-
-  test("A config file without an end is refused, and its limit is named", () => {
-    const told = /^The config file \/dev\/zero cannot be read \(it is longer than 1 MiB\)\.$/;
-    assert.match(refusal([], { FX_CONFIG: "/dev/zero" }), told);
-  });
-
-  test("a config file that is named and not there", () => {
-    const told = /^The config file \/no\/such cannot be read \(no such file or directory\)\.$/;
-    assert.match(refusal(["--config", "/no/such"]), told);
-    assert.match(refusal([], { FX_CONFIG: "/no/such" }), told);
-  });
 });
 
 describe("a value with a character at an end that cannot be seen is refused, except in a list:", () => {
@@ -216,19 +197,6 @@ describe("a blank value is refused wherever it is set:", () => {
       }
     });
   }
-
-  for (const [args, env] of [
-    [["serve"], { FX_TOKENS: "" }],
-    [["serve"], { FX_DB_FILE: "" }],
-    [["serve"], { FX_CONFIG: "" }],
-    [["rates"], { FX_URL: "" }],
-  ] as const) {
-    test(`fx ${args} with ${JSON.stringify(env)} opens nothing and exits with 2`, async () => {
-      const { stdout, stderr, exit } = await runHere(args, { env });
-      assert.match(stderr, /^fx: FX_\w+ is blank\. /);
-      assert.deepEqual([stdout, exit], ["", 2]);
-    });
-  }
 });
 
 describe("a variable", () => {
@@ -242,10 +210,9 @@ describe("a variable", () => {
     ["FX_MAXTABLEAGE", "FX_MAX_TABLE_AGE"],
     ["FX_CONFG", "FX_CONFIG"],
   ] as const) {
-    test(`the variable ${variable} is refused, also blank, with ${meant} as the right name`, async () => {
+    test(`the variable ${variable} is refused, also blank, with ${meant} as the right name`, () => {
       const told = `${variable} is not a setting of fx. If you mean ${meant}, rename it; otherwise unset it.`;
       for (const value of ["x", ""]) assert.equal(refusal([], { [variable]: value }), told);
-      assert.equal((await runHere(["serve"], { env: { [variable]: "x" } })).exit, 2);
     });
   }
 
@@ -265,13 +232,6 @@ describe("a variable", () => {
       assert.match(refusal([flagOf(name), "tcp://10.96.0.12:8080"]), /must be a whole number/);
     });
   }
-
-  test("the FX_PORT that Kubernetes sets for a Service stops no command, and fx doctor names it", async () => {
-    const env = { FX_PORT: "tcp://10.96.0.12:8080", FX_URL: "memory:", FX_RATES: "demo" };
-    const { stdout, exit } = await runHere(["doctor"], { env });
-    assert.match(stdout, /^check\tenvironment\tok\tFX_PORT is ignored: Kubernetes has set it for a Service/m);
-    assert.equal(exit, 0);
-  });
 
   test("a variable is refused beside its _FILE, and a _FILE that cannot be read", () => {
     assert.equal(
@@ -324,72 +284,11 @@ test("a prefix loses the slash at its end", () => {
   );
 });
 
-describe("a flag without effect is refused with exit 2, and as a variable left to other commands:", () => {
-  const withTokens = ["serve", "--tokens", "/no/such"];
-  const onWrongPort = ["serve", "--host", "192.0.2.1", "--tokens", "/no/such"];
-  const cases: readonly [what: string, args: readonly string[], flag: string, value?: string][] = [
-    ["at a server", ["watch", "--url", "http://127.0.0.1:1"], "--rates", "demo"],
-    ["for a store", ["rates", "--url", "memory:", "--rates", "demo"], "--allow-plain-http"],
-    ["with TLS", ["rates", "--url", "https://127.0.0.1:1"], "--allow-plain-http"],
-    ["for this machine", ["rates", "--url", "http://127.0.0.1:1"], "--allow-plain-http"],
-    ["with tokens", withTokens, "--allow-anonymous"],
-    ["with tokens", withTokens, "--allowed-host", "fx.example"],
-    ["on loopback", ["serve", "--prefix", "/api"], "--allow-anonymous"],
-    ["with recorded rates", [...onWrongPort, "--rates", "demo"], "--max-table-age", "3"],
-    ["in memory", [...onWrongPort, "--rates", "demo"], "--change-source", "nbp"],
-    ["to the source itself", [...onWrongPort, "--db", "sqlite:/no/such"], "--change-source", "nbp"],
-  ];
-  for (const [what, args, flag, value] of cases) {
-    test(`${flag} ${what} is refused as a flag without effect`, async () => {
-      const { stdout, stderr, exit } = await runHere([...args, flag, ...(value ? [value] : [])]);
-      assert.match(stderr, new RegExp(`^fx: ${flag} has no effect, because .+\\. Leave it out\\.`));
-      assert.deepEqual([stdout, exit], ["", 2]);
-      const variable = `FX${flag.replaceAll("-", "_").slice(1).toUpperCase()}`;
-      const { stderr: other } = await runHere(args, { env: { [variable]: value ?? "true" } });
-      assert.doesNotMatch(other, /has no effect/);
-    });
-  }
-
-  test("the flags of rates and of the store with --demo", async () => {
-    for (const flag of [
-      "--db memory:",
-      "--rates demo",
-      "--max-table-age 3",
-      "--accept-table 1/C/NBP/2026",
-      "--change-source nbp",
-    ]) {
-      const { stderr, exit } = await runHere(["serve", "--demo", ...flag.split(" ")]);
-      assert.match(stderr, /^fx: Option '.*' cannot be used with option '.*'\.\n/);
-      assert.equal(exit, 2);
-    }
-  });
-});
-
-test("two listeners at one port are refused with exit 2", async () => {
-  const { stderr, exit } = await runHere(["serve", "--port", "9464", "--rates", "demo"], {
-    env: { FX_ADMIN_PORT: "9464" },
-  });
-  assert.match(stderr, /^fx: --port and --admin-port are both 9464\. Give each a port of its own\.\n$/);
-  assert.equal(exit, 2);
-});
-
-test("a file of settings or tokens that is not JSON is refused, and not shown", async () => {
+test("A config file that is not JSON is refused, and not shown", () => {
   for (const text of ["", "{hidden: 1}", '{"port": "hidden', "[".repeat(100_000)]) {
     const config = file(text);
     assert.equal(refusal(["--config", config]), `The config file ${config} is not JSON.`);
-    const tokens = file(text);
-    const { stderr, exit } = await runHere(["token", "list", "--tokens", tokens]);
-    assert.deepEqual([stderr, exit], [`fx: The file of tokens ${tokens} is not JSON.\n`, 2]);
   }
-});
-
-test("a command works at the target of the flag before that of the environment and of the file", async () => {
-  const env = withFile({ url: "http://127.0.0.1:1", rates: "demo" }, { FX_URL: "http://127.0.0.1:2" });
-  const quote = ["quote", "--from", "PLN", "--to", "USD", "--to-buy", "1"];
-  assert.match((await runHere(quote, { env })).stderr, /http:\/\/127\.0\.0\.1:2 /);
-  assert.equal((await runHere([...quote, "--url", "memory:"], { env })).exit, 0);
-  const memory = file('{"url": "memory:", "rates": "demo"}');
-  assert.equal((await runHere([...quote, "--config", memory])).exit, 0);
 });
 
 describe("an address that another program takes for one of SQLite is refused, with the form that is meant:", () => {
