@@ -1,313 +1,188 @@
 import assert from "node:assert/strict";
-import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import fc from "fast-check";
-import type { AccountHead, AuditProgress, AuditReport } from "../../src/core/service.ts";
+import type { AuditProgress } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import {
-  checkpointEnd,
-  checkpointHeads,
-  checkpointStart,
-  readCheckpoint,
-} from "../../src/wire/checkpoint.ts";
-import { adapters, type SharedDatabase } from "../support/adapters.ts";
-import {
-  adult,
-  fixedRates,
-  now,
-  opening,
-  putInForce,
-  table,
-  terms,
-  tradedRates,
-} from "../support/fixture.ts";
+import type { Store } from "../../src/ledger/store.ts";
+import { adapters } from "../support/adapters.ts";
+import { adult, now, opening, putInForce, terms, tradedRates } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 import { counted } from "../support/service.ts";
 
-const holder = adult(0);
+const buy = (pesel = adult()) => ({ ...terms("buy 0.01 USD for PLN"), pesel });
+const sound = { findings: [], findingsTotal: 0 };
 
-/** An audit in the lines of a checkpoint, where one that could not be written or read would hide all findings. */
-async function auditOverTheWire(service: LedgerService): Promise<AuditReport> {
-  const lines = [checkpointStart({ time: now.toISOString(), fx: "", schemaVersion: 1, entries: 0 })];
-  const onHeads = async (heads: readonly AccountHead[]) => void lines.push(checkpointHeads(heads));
-  lines.push(checkpointEnd(await service.audit({ onHeads })));
-  const reading = readCheckpoint(Readable.from(lines.map((line) => Buffer.from(line))));
-  for (;;) {
-    const { value, done } = await reading.next();
-    if (done) return value;
-  }
+async function ledgerOn(store: Store, accounts = 1) {
+  const service = new LedgerService(store, await tradedRates(store), () => now);
+  await Promise.all(
+    Array.from({ length: accounts }, (_, index) => service.createAccount(opening({ index }))),
+  );
+  return service;
 }
 
-/** A ledger with three accounts and six exchanges, and a way to edit it behind the ledger's back. */
-async function ledgerOn(database: SharedDatabase) {
-  const store = await database.open();
-  const service = new LedgerService(store, await tradedRates(store), () => now);
-  for (const index of [0, 1, 2]) await service.createAccount(opening({ index, pln: "1000" }));
-  for (const order of ["buy 100 USD for PLN", "sell 50 USD for EUR"]) {
-    for (const index of [0, 1, 2]) await service.exchange({ ...terms(order), pesel: adult(index) });
-  }
-  return {
-    service,
-    async tamper(sql: string, rows = 1) {
-      const edited = await database.run(`${sql.replace("?", `'${adult(0)}'`)} returning pesel`);
-      assert.equal(edited.length, rows);
-    },
-    run: database.run,
-    async problems() {
-      const { findings } = await auditOverTheWire(service);
-      return findings.map(({ account, entry, problem }) => `${account} ${entry ?? "-"} ${problem}`);
-    },
+/** Runs `meanwhile` once, after the `nth` page of accounts was asked for and before it is given. */
+function during(store: Store, nth: number, meanwhile: () => Promise<unknown>, isRead: boolean) {
+  const rows = store.rows.bind(store);
+  let asked = 0;
+  store.rows = async (name, page) => {
+    if (name === "account") asked += 1;
+    const isNth = name === "account" && asked === nth;
+    if (isNth && !isRead) await meanwhile();
+    const found = await rows(name, page);
+    if (isNth && isRead) await meanwhile();
+    return found;
   };
 }
 
-/** Puts one text in the place of another in an entry. */
-const edit = (sequence: number, from: string, to: string) =>
-  `update journal set entry = replace(entry, '${from}', '${to}') where pesel = ? and sequence = ${sequence}`;
-
-for (const { name, database } of adapters) {
-  if (database === undefined) continue;
-  const openDatabase = database;
-  const ledger = async (t: TestContext) => ledgerOn(await database(t));
+for (const { name, open, database } of adapters) {
   describe(`an audit over ${name}`, () => {
-    test("a ledger that nobody edited is clean", async (t) => {
-      const { service } = await ledger(t);
-      assert.deepEqual(counted(await service.audit()), {
-        accounts: 3,
-        entries: 9,
-        findings: [],
-        findingsTotal: 0,
-      });
+    test("An audit reports no entry and no account that came while it read", async (t) => {
+      const store = await open(t);
+      const service = await ledgerOn(store);
+      const meanwhile = async () => {
+        for (const _ of [1, 2]) await service.exchange(buy());
+        await service.createAccount(opening({ index: 1 }));
+      };
+      during(store, 1, meanwhile, true);
+      assert.deepEqual(counted(await service.audit()), { accounts: 1, entries: 1, ...sound });
     });
 
-    test("a ledger of several pages of accounts is read whole, and tells how far it is", async (t) => {
-      const { open, run } = await openDatabase(t);
-      const service = new LedgerService(await open(), fixedRates(), () => now);
-      await Promise.all(
-        Array.from({ length: 1001 }, (_, index) => service.createAccount(opening({ index }))),
-      );
-      const told: AuditProgress[] = [];
-      const report = await service.audit({ onProgress: (done) => told.push(done) });
-      assert.deepEqual(counted(report), { accounts: 1001, entries: 1001, findings: [], findingsTotal: 0 });
-      assert.ok(told.length > 1);
-      assert.deepEqual(
-        told.map(({ entries }) => entries),
-        told.map(({ entries }) => entries).sort((a, b) => a - b),
-      );
-      assert.deepEqual([told.at(-1)?.accounts, told.at(-1)?.entries], [1001, 1001]);
-      await run("update journal set hash = 'x' returning pesel");
-      const { findings, findingsTotal } = await service.audit();
-      assert.equal(findings.length, 1000);
-      assert.ok(findingsTotal > 1000);
-      assert.deepEqual([findings[0]?.recorded, findings[0]?.recomputed.length], ["x", 64]);
-    });
-
-    describe("an edit behind the ledger's back is found", () => {
-      const edits: [what: string, sql: string, finding: string][] = [
-        ["the number", edit(2, '"sequence":2', '"sequence":9'), `${holder} 9 entry after the account's last`],
-        [
-          "a token's name that is a number",
-          edit(2, '"key":null', '"key":null,"by":5'),
-          `${holder} 2 unreadable entry`,
-        ],
-        [
-          "a table's number that is null",
-          edit(2, '"table":"', '"table":null,"tables":"'),
-          `${holder} 2 unreadable entry`,
-        ],
-        [
-          "an entry's hash",
-          "update journal set hash = 'x' where pesel = ? and sequence = 2",
-          `${holder} 2 broken hash chain`,
-        ],
-        [
-          "the last entry's hash",
-          "update journal set hash = 'x' where pesel = ? and sequence = 3",
-          `${holder} 3 broken hash chain`,
-        ],
-        [
-          "the last entry's number",
-          edit(3, '"sequence":3', '"sequence":-3'),
-          `${holder} -3 gap in the sequence`,
-        ],
-        [
-          "a missing entry",
-          "delete from journal where pesel = ? and sequence = 2",
-          `${holder} 3 gap in the sequence`,
-        ],
-        [
-          "an account set back by an entry",
-          "update account set sequence = 2 where pesel = ?",
-          `${holder} 3 entry after the account's last`,
-        ],
-      ];
-      for (const [what, sql, finding] of edits) {
-        test(`An edit behind the ledger's back is found: ${what}`, async (t) => {
-          const { tamper, problems } = await ledger(t);
-          await tamper(sql);
-          const found = await problems();
-          assert.ok(found.includes(finding), found.join("\n"));
-          assert.ok(
-            found.every((line) => line.startsWith(holder) || line.startsWith("all accounts")),
-            found.join("\n"),
-          );
-        });
-      }
-
-      test("An edit behind the ledger's back of any character of an entry is found", async (t) => {
-        const { run, problems } = await ledger(t);
-        const rows = (await run("select position, entry from journal")) as {
-          position: number;
-          entry: string;
-        }[];
-        const write = (entry: string, position: number) =>
-          run(
-            `update journal set entry = '${entry.replaceAll("'", "''")}' where position = ${position} returning 1`,
-          );
-        const characters = fc.constantFrom(..."0123456789abcdefPLNUSD\":,{}- '");
-        await fc.assert(
-          fc.asyncProperty(
-            fc.constantFrom(...rows),
-            fc.nat(),
-            characters,
-            async ({ position, entry }, nth, other) => {
-              const at = nth % entry.length;
-              fc.pre(entry[at] !== other);
-              // The database refuses what is no JSON.
-              const edited = await write(entry.slice(0, at) + other + entry.slice(at + 1), position).catch(
-                () => [],
-              );
-              if (edited.length > 0) assert.notDeepEqual(await problems(), []);
-              await write(entry, position);
-            },
-          ),
-          { numRuns: 50 },
-        );
-        assert.deepEqual(await problems(), []);
-      });
-
-      const places = { "before the first": "-5", "that is no exact number": "1152921504606846976" };
-      for (const [what, position] of Object.entries(places)) {
-        test(`an entry at a position ${what}`, async (t) => {
-          const { run, problems } = await ledger(t);
-          // PostgreSQL gives positions itself.
-          const [first] = await run("delete from journal where position = 1 returning entry, hash");
-          const { entry, hash } = first as { entry: string; hash: string };
-          const row = `'${entry}', '${hash}'`;
-          const into = "insert into journal (position, entry, hash)";
-          await run(`${into} values (${position}, ${row})`).catch(() =>
-            run(`${into} overriding system value values (${position}, ${row})`),
-          );
-          const found = await problems();
-          assert.ok(found.includes("all accounts - positions in the journal"), found.join("\n"));
-        });
-      }
-
-      test("an entry that cannot be read is not read around", async (t) => {
-        const { service, tamper } = await ledger(t);
-        await tamper(edit(2, '"kind"', '"kinds"'));
-        const failure = { code: "storage-unavailable", message: /Run fx audit/ };
-        await assert.rejects(service.position(), failure);
-        await assert.rejects(service.statement(adult(0), { limit: 10 }), failure);
-      });
-
-      test("figures as long as a PESEL are named too", async (t) => {
-        const { service, tamper } = await ledger(t);
-        await tamper(edit(2, '"debited":"37000', '"debited":"44051401359'));
-        const { findings } = await service.audit();
-        assert.equal(
-          findings.find(({ problem }) => problem === "debited in the entry")?.recorded,
-          "440514013.59 PLN",
-        );
-        await tamper(edit(2, '"PLN":63000', '"PLN":44051401359'));
-        const figures = (await service.audit()).findings.find(
-          ({ problem }) => problem === "balances in the entry",
-        );
-        assert.match(figures?.recorded ?? "", /^\{"PLN":44051401359,/);
-      });
-
-      test("the first broken entry of a chain is the edited one, and the later ones are not blamed", async (t) => {
-        const { tamper, problems } = await ledger(t);
-        await tamper(edit(2, '"time":1', '"time":2'));
-        assert.deepEqual(await problems(), [`${holder} 2 broken hash chain`]);
-      });
-    });
-
-    describe("a table that was tampered with is found", () => {
-      test("A rate table that was changed is found by its id, even if no exchange used the changed part", async (t) => {
-        const { run, problems } = await ledger(t);
-        await run("update rate_table set rates = replace(rates, '0.011793', '0.011794')");
-        const all = await problems();
-        assert.ok(all.includes(`all accounts - content of table ${table.number}`));
-        assert.equal(all.filter((problem) => problem.endsWith(" rate table")).length, 6);
-      });
-
-      test("An exchange whose rate table never was in force is found", async (t) => {
-        const { run, problems } = await ledger(t);
-        await run("delete from accepted_table");
-        assert.equal(
-          (await problems()).filter((problem) => problem.endsWith("rate table in force")).length,
-          6,
-        );
-      });
-
-      test("An exchange that comes after one at a later rate table is found", async (t) => {
-        const database = await openDatabase(t);
-        const store = await database.open();
-        await putInForce(store, table);
-        const service = new LedgerService(store, fixedRates(), () => now);
-        await service.createAccount(opening());
-        await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
+    test("An audit knows a table that came into force after it began", async (t) => {
+      const store = await open(t);
+      const service = await ledgerOn(store, 501);
+      const pesels = Array.from({ length: 501 }, (_, index) => adult(index)).sort();
+      await service.exchange(buy(pesels[0]));
+      const meanwhile = async () => {
         await putInForce(store, tableOf("109/C/NBP/2026", "2026-06-09"));
-        await service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
-        await database.run("update accepted_table set epoch = 3 where epoch = 1");
-        const { findings } = await service.audit();
-        assert.deepEqual(
-          findings.map(({ entry, problem }) => [entry, problem]),
-          [
-            [3, "rate table in force"],
-            [undefined, "number of a table in force"],
-            [undefined, "hash of table in force 3"],
-          ],
-        );
-      });
+        await service.exchange(buy(pesels[500]));
+      };
+      during(store, 2, meanwhile, false);
+      assert.deepEqual(counted(await service.audit()), { accounts: 501, entries: 503, ...sound });
     });
 
-    test("orders go on during an audit, and disturb nothing", async (t) => {
-      const { service } = await ledger(t);
+    test("An audit finds nothing in a ledger without accounts", async (t) => {
+      const service = await ledgerOn(await open(t), 0);
+      assert.deepEqual(counted(await service.audit()), { accounts: 0, entries: 0, ...sound });
+    });
+
+    test("An audit tells how many of how many entries it has read", async (t) => {
+      const store = await open(t);
+      const service = await ledgerOn(store);
+      store.journalEnd = async () => ({ position: 7, misplaced: false, entries: 7 });
+      const told: unknown[] = [];
+      await service.audit({ onProgress: (done) => told.push(done) });
+      assert.deepEqual(told, [{ accounts: 1, entries: 1, totalEntries: 7 }]);
+    });
+
+    test("Orders go on during an audit, and disturb nothing", async (t) => {
+      const service = await ledgerOn(await open(t), 3);
       let auditing = true;
       const orders = (async () => {
         for (let index = 3; auditing; index += 1) {
           await service.createAccount(opening({ index, pln: "10" }));
-          await service.exchange({ ...terms("buy 0.01 USD for PLN"), pesel: adult(index % 3) });
+          await service.exchange(buy(adult(index % 3)));
         }
       })();
       for (let round = 0; round < 20; round += 1) {
-        const { findings } = await service.audit();
-        assert.deepEqual(findings, []);
+        assert.deepEqual((await service.audit()).findings, []);
         await new Promise((next) => setImmediate(next));
       }
       auditing = false;
       await orders;
     });
-  });
-}
 
-for (const { name, open } of adapters) {
-  test(`an order is answered while a long audit or a position is under way, ${name}`, async (t) => {
-    const store = await open(t);
-    const service = new LedgerService(store, await tradedRates(store), () => now);
-    for (let first = 0; first < 10_000; first += 1000) {
-      await Promise.all(
-        Array.from({ length: 1000 }, (_, index) => service.createAccount(opening({ index: first + index }))),
+    test("An order is answered while a long audit or a position is under way", async (t) => {
+      const service = await ledgerOn(await open(t), 10_000);
+      for (const read of [() => service.audit(), () => service.position()]) {
+        const done: string[] = [];
+        await Promise.all([
+          read().then(() => done.push("read")),
+          service.exchange(buy()).then(() => done.push("order")),
+        ]);
+        assert.deepEqual(done, ["order", "read"]);
+      }
+    });
+  });
+
+  if (database === undefined) continue;
+  describe(`an audit over ${name}, of rows that were edited,`, () => {
+    async function edited(t: TestContext, accounts = 1) {
+      const { open, run } = (await database?.(t)) ?? assert.fail();
+      return { run, service: await ledgerOn(await open(), accounts) };
+    }
+
+    test("An audit of several pages of accounts reads all, tells how far it is, and gives a thousand findings", async (t) => {
+      const { service, run } = await edited(t, 1001);
+      const told: AuditProgress[] = [];
+      const report = await service.audit({ onProgress: (done) => told.push(done) });
+      assert.deepEqual(counted(report), { accounts: 1001, entries: 1001, ...sound });
+      const entries = told.map(({ entries }) => entries);
+      assert.ok(told.length > 1);
+      assert.deepEqual(
+        entries,
+        entries.toSorted((a, b) => a - b),
       );
+      assert.deepEqual([told.at(-1)?.accounts, entries.at(-1)], [1001, 1001]);
+      await run("update journal set hash = 'x'");
+      const { findings, findingsTotal } = await service.audit();
+      assert.deepEqual([findings.length, findingsTotal], [1000, 1001]);
+      assert.deepEqual(
+        findings.map(({ account }) => account),
+        findings.map(({ account }) => account).sort(),
+      );
+    });
+
+    test("An audit finds an edit of any character of an entry", async (t) => {
+      const { service, run } = await edited(t, 3);
+      for (const index of [0, 1, 2]) await service.exchange(buy(adult(index)));
+      const findings = async () => (await service.audit()).findings;
+      const rows = (await run("select position, entry from journal")) as {
+        position: number;
+        entry: string;
+      }[];
+      const write = (entry: string, position: number) =>
+        run(
+          `update journal set entry = '${entry.replaceAll("'", "''")}' where position = ${position} returning 1`,
+        );
+      const characters = fc.constantFrom(..."0123456789abcdefPLNUSD\":,{}- '");
+      const edits = fc.asyncProperty(
+        ...([fc.constantFrom(...rows), fc.nat(), characters] as const),
+        async ({ position, entry }, nth, other) => {
+          const at = nth % entry.length;
+          fc.pre(entry[at] !== other);
+          // The database refuses what is no JSON.
+          const done = await write(entry.slice(0, at) + other + entry.slice(at + 1), position).catch(
+            () => [],
+          );
+          if (done.length > 0) assert.notDeepEqual(await findings(), []);
+          await write(entry, position);
+        },
+      );
+      await fc.assert(edits, { numRuns: 50 });
+      assert.deepEqual(await findings(), []);
+    });
+
+    for (const position of ["-5", "1152921504606846976"]) {
+      test(`An audit finds an entry at the position ${position}, which fx does not give`, async (t) => {
+        const { service, run } = await edited(t);
+        const [row] = await run("delete from journal where position = 1 returning entry, hash");
+        const { entry, hash } = row as { entry: string; hash: string };
+        const into = "insert into journal (position, entry, hash)";
+        const values = `values (${position}, '${entry}', '${hash}')`;
+        // PostgreSQL gives positions itself.
+        await run(`${into} ${values}`).catch(() => run(`${into} overriding system value ${values}`));
+        assert.ok(
+          (await service.audit()).findings.some(({ problem }) => problem === "positions in the journal"),
+        );
+      });
     }
-    for (const read of [() => service.audit(), () => service.position()]) {
-      const done: string[] = [];
-      await Promise.all([
-        read().then(() => done.push("read")),
-        service.exchange({ ...terms("buy 0.01 USD for PLN"), pesel: adult() }).then(() => done.push("order")),
-      ]);
-      assert.deepEqual(done, ["order", "read"]);
-    }
+
+    test("A position and a statement fail where an entry cannot be read", async (t) => {
+      const { service, run } = await edited(t);
+      await run(`update journal set entry = replace(entry, '"kind"', '"kinds"')`);
+      const failure = { code: "storage-unavailable", message: /Run fx audit/ };
+      await assert.rejects(service.position(), failure);
+      await assert.rejects(service.statement(adult(), { limit: 10 }), failure);
+    });
   });
 }
