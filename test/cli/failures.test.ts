@@ -9,8 +9,8 @@ import { fileURLToPath } from "node:url";
 import { sameSignalMs } from "../../src/cli/signals.ts";
 import { withProxyVariables } from "../support/connect-proxy.ts";
 import { adult } from "../support/fixture.ts";
-import { runFx, type Served, spawnFx, startFx } from "../support/run-fx.ts";
-import { runHere } from "../support/run-here.ts";
+import { runFx, spawnFx } from "../support/run-fx.ts";
+import { runHere, serveHere } from "../support/run-here.ts";
 import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
 import { until } from "../support/until.ts";
 
@@ -19,16 +19,8 @@ const order = ["exchange", adult(0), "--from", "PLN", "--to", "USD", "--to-buy",
 const opening = ["account", "create", adult(0), "--name", "Jan", "--surname", "Kowalski", "--pln", "1000"];
 
 describe("where nothing answers", () => {
-  test("a command is exit 7, and names both ways out", async () => {
-    const { stdout, stderr, exit } = await runFx(["rates", "--url", nobody]);
-    assert.deepEqual([stdout, exit], ["", 7]);
-    const [told = "", hint] = stderr.split("\n");
-    assert.match(told, /^fx: .*http:\/\/127\.0\.0\.1:1 /);
-    assert.equal(hint, "Start a server with fx serve, or name a store, as in --url sqlite:fx.db.");
-  });
-
   test("a name that the network does not know is exit 7, and tells nobody to start a server", async () => {
-    const { stderr, exit } = await runFx(["rates", "--url", "https://bank.invalid", "--json"]);
+    const { stderr, exit } = await runHere(["rates", "--url", "https://bank.invalid", "--json"]);
     assert.match(JSON.parse(stderr).hint, /^Check the address, /);
     assert.equal(exit, 7);
   });
@@ -56,45 +48,34 @@ describe("where nothing answers", () => {
   }
 
   test("an order is exit 7 too, for nothing was sent", async () => {
-    const { stderr, exit } = await runFx([...order, "--json"], { env: { FX_URL: nobody } });
+    const { stderr, exit } = await runHere([...order, "--json"], { env: { FX_URL: nobody } });
     const { code, exit: told, key } = JSON.parse(stderr);
     assert.deepEqual([code, told, key, exit], ["unreachable", 7, undefined, 7]);
   });
 });
 
 describe("an answer that does not come", { concurrency: 4 }, () => {
-  for (const [name, command] of [
-    ["exchange", order],
-    ["account create", opening],
+  for (const [what, command, key, answers] of [
+    ["fx exchange", order, "k-1", ["die"]],
+    ["fx account create", opening, "k-1", ["die"]],
+    ["fx exchange, and then 503,", order, undefined, ["die", problemAnswer(503, "overloaded")]],
+    ["fx exchange, and then 429,", order, undefined, ["die", problemAnswer(429, "rate-limited")]],
+    ["fx exchange, and then 401,", order, undefined, ["die", problemAnswer(401, "unauthorized")]],
   ] as const) {
-    test(`An answer that does not come makes ${name} exit 8 after the request was sent again with its key, which is printed`, async () => {
-      const server = await openStandIn("die");
-      const { stdout, stderr, exit } = await runFx([...command, "--url", server.url, "--key", "k-1"]);
-      assert.deepEqual([stdout, exit], ["", 8]);
-      assert.match(stderr, /^fx: The request was sent to .*, and no answer came/);
+    test(`A lost answer to ${what} is exit 8 after the request was sent again with ${key ? "its" : "a"} key, which is printed`, async () => {
+      const server = await openStandIn(...answers);
+      const args = [...command, "--url", server.url, "--json", ...(key ? ["--key", key] : [])];
+      const { stdout, stderr, exit } = await runHere(args);
+      const told = JSON.parse(stderr);
+      assert.deepEqual([told.code, told.exit, stdout, exit], ["outcome-unknown", 8, "", 8]);
+      assert.match(told.key, key ? /^k-1$/ : /^[0-9a-f-]{36}$/);
+      assert.match(told.message, /^The request was sent to .*, and no answer came/);
       assert.match(
-        stderr,
-        /\nWhether it was done is not known\. The same command with --key k-1 finishes it/,
+        told.hint,
+        new RegExp(`^Whether it was done is not known\\. .* --key ${told.key} finishes it`),
       );
       assert.ok(server.requests.length > 1);
-      assert.ok(server.requests.every((request) => request.includes('idempotency-key: "k-1"')));
-    });
-  }
-
-  for (const [status, code] of [
-    [503, "overloaded"],
-    [429, "rate-limited"],
-    [401, "unauthorized"],
-  ] as const) {
-    test(`a lost answer, and then ${status} to the same again, is exit 8 with a key of fx's own`, async () => {
-      const server = await openStandIn("die", problemAnswer(status, code));
-      const { stdout, stderr, exit } = await runFx([...order, "--url", server.url, "--json"]);
-      const { key, hint, ...told } = JSON.parse(stderr);
-      assert.deepEqual([told.code, told.exit, stdout, exit], ["outcome-unknown", 8, "", 8]);
-      assert.match(key, /^[0-9a-f-]{36}$/);
-      assert.ok(hint.includes(`--key ${key}`));
-      assert.ok(server.requests.length > 1);
-      assert.ok(server.requests.every((request) => request.includes(`idempotency-key: "${key}"`)));
+      assert.ok(server.requests.every((request) => request.includes(`idempotency-key: "${told.key}"`)));
     });
   }
 
@@ -111,7 +92,7 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
     ] as const) {
       test(`${what} leaves it unknown whether fx trading ${command[0]} was done: exit ${exit}, sent once`, async () => {
         const server = await openStandIn(answer);
-        const ran = await runFx(["trading", ...command, "--url", server.url, "--json"]);
+        const ran = await runHere(["trading", ...command, "--url", server.url, "--json"]);
         const { hint, ...told } = JSON.parse(ran.stderr);
         assert.deepEqual([told.code, told.exit, ran.exit], [code, exit, exit]);
         assert.match(hint, /fx trading shows what holds now\.$/);
@@ -128,7 +109,7 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
     );
     const lines = `pesel,from,to,toBuy,toSell\n${adult(0)},PLN,USD,1,\n`;
     const args = ["batch", "-", "--id", "b", "--json", "--url", server.url];
-    const { stdout, stderr, exit } = await runFx(args, { stdin: lines });
+    const { stdout, stderr, exit } = await runHere(args, { stdin: lines });
     const { code, exit: told, key } = JSON.parse(stdout);
     const { refused, failed, complete } = JSON.parse(stderr);
     assert.deepEqual([code, told], ["outcome-unknown", 8]);
@@ -160,7 +141,7 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
   ] as const) {
     test(`${what} makes a command that only reads exit 7, and tells nobody to start a server`, async () => {
       const server = await openStandIn(answer);
-      const { stderr, exit } = await runFx(["position", "--url", server.url, "--json"]);
+      const { stderr, exit } = await runHere(["position", "--url", server.url, "--json"]);
       assert.match(JSON.parse(stderr).hint, /^Try again later\. /);
       assert.equal(exit, 7);
     });
@@ -170,7 +151,7 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
     const server = await openStandIn(problemAnswer(500, "storage-unavailable"));
     const lines = `pesel,from,to,toBuy,toSell\n${adult(0)},PLN,USD,1,\n`;
     const args = ["batch", "-", "--id", "b", "--dry-run", "--json", "--url", server.url];
-    const { stdout, exit } = await runFx(args, { stdin: lines });
+    const { stdout, exit } = await runHere(args, { stdin: lines });
     const { code, exit: told, hint } = JSON.parse(stdout);
     assert.deepEqual([code, told, hint, exit], ["storage-unavailable", 7, null, 7]);
   });
@@ -207,11 +188,11 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
 
 describe("a server's certificate", () => {
   const file = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url));
-  let server: Served;
+  let server: Awaited<ReturnType<typeof serveHere>>;
   let tls: Server;
   let port: number;
   before(async () => {
-    server = await startFx(["--demo"]);
+    server = await serveHere({ FX_RATES: "demo" });
     const behind = Number(new URL(server.url).port);
     const options = { cert: readFileSync(file("server.crt")), key: readFileSync(file("server.key")) };
     tls = createServer(options, (socket) => {
@@ -230,7 +211,7 @@ describe("a server's certificate", () => {
   test("a certificate of an unknown authority is exit 7, with NODE_EXTRA_CA_CERTS as the hint", async () => {
     const url = `https://localhost:${port}`;
     for (const command of [["rates"], order]) {
-      const { stdout, stderr, exit } = await runFx([...command, "--url", url]);
+      const { stdout, stderr, exit } = await runHere([...command, "--url", url]);
       assert.ok(
         stderr.startsWith(
           `fx: The certificate of ${url} is not signed by an authority that this machine trusts.\n`,
@@ -268,12 +249,12 @@ describe("what a server may answer", { concurrency: 4 }, () => {
     assert.equal(exit, 7);
   });
 
-  test("no rates yet is exit 6 for an order, while the accounts work", async () => {
-    const server = await startFx(["--rates", `${nobody}/api`]);
+  test("no rates yet is exit 6 for an order, while the accounts work", async (t) => {
+    const server = await serveHere({ FX_RATES: `${nobody}/api` });
+    t.after(() => server.stop());
     const env = { FX_URL: server.url };
-    assert.equal((await runFx(opening, { env })).exit, 0);
-    const { stderr, exit } = await runFx(order, { env });
-    await server.stop();
+    assert.equal((await runHere(opening, { env })).exit, 0);
+    const { stderr, exit } = await runHere(order, { env });
     assert.match(stderr, /^fx: There is no rate table yet\./);
     assert.equal(exit, 6);
   });

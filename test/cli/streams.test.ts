@@ -7,7 +7,6 @@ import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { runFx, spawnFx } from "../support/run-fx.ts";
 import { openHere, runHere } from "../support/run-here.ts";
-import { runAtTerminal } from "../support/terminal.ts";
 
 const folder = newFolder();
 const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
@@ -31,24 +30,9 @@ describe("streams", () => {
     assert.ok(stdout.endsWith(`\n; end of export: ${count} entries\n`));
   });
 
-  test("a list of nothing is a JSON document too", async () => {
-    const { stdout, stderr } = await runFx(["account", "list", "--json"], { env: { FX_URL: "memory:" } });
-    assert.deepEqual([stdout, stderr], ["[]\n", "There are no accounts.\n"]);
-  });
-
   test("A list with --limit ends in the middle of a page, and is one JSON array", async () => {
-    const { stdout } = await runFx(["account", "list", "--limit", "1500", "--json"], { env });
+    const { stdout } = await runHere(["account", "list", "--limit", "1500", "--json"], { env });
     assert.equal(JSON.parse(stdout).length, 1500);
-  });
-
-  test("FX_FORCE_TTY lays a pipe out as for a terminal of that width", async () => {
-    const { stdout } = await runFx(["account", "list", "--limit", "1"], {
-      env: { ...env, FX_FORCE_TTY: "80" },
-    });
-    assert.match(
-      stdout,
-      /^PESEL {8}Name {2}Surname {3}Balances\n\d{6}\*{5} {2}Jan {3}Kowalski {2}1\u202f000\.00 PLN\n$/,
-    );
   });
 });
 
@@ -59,7 +43,7 @@ describe("output that cannot be written", () => {
   };
   const exchange = ["exchange", adult(), "--from", "PLN", "--to", "USD", "--to-buy", "1", "--yes"];
   const entries = async () => {
-    const { stdout } = await runFx(["account", "history", adult(), "--json"], { env: full.env });
+    const { stdout } = await runHere(["account", "history", adult(), "--json"], { env: full.env });
     return (JSON.parse(stdout) as { entries: { key: string }[] }).entries;
   };
 
@@ -107,7 +91,7 @@ describe("output that cannot be written", () => {
     assert.match(stderr, /\nTo do the rest, run it again with --id b\. Nothing is done twice\.\n/);
     assert.match(stderr, /\nfx: The output cannot be written \(no space left on device\)\.\n$/);
     assert.equal(exit, 12);
-    const again = await runFx(["batch", "-", "--id", "b"], { env: full.env, stdin });
+    const again = await runHere(["batch", "-", "--id", "b"], { env: full.env, stdin });
     assert.match(again.stdout, /^\{"line":2,"ok":false.*\n\{"line":3,"ok":true/);
     assert.equal((await entries()).filter(({ key }) => /^b[\w-]{19}$/.test(key)).length, 1);
   });
@@ -121,43 +105,6 @@ describe("output that cannot be written", () => {
     const failed = documents.find(({ code }) => code === "output-failed");
     const summary = documents.find(({ id }) => id === "c");
     assert.deepEqual([failed.exit, summary.complete, summary.exit, exit], [12, false, 12, 12]);
-  });
-});
-
-describe("--quiet", () => {
-  const quiet = { env: { FX_URL: `sqlite:${join(folder, "quiet.db")}`, FX_RATES: "demo" } };
-  const holder = ["--name", "Jan", "--surname", "K", "--pln", "1000"];
-  const create = ["account", "create", adult(), ...holder, "--key", "k"];
-
-  test("--quiet leaves the result on stdout, and only errors on stderr", async () => {
-    const first = await runHere([...create, "--quiet"], quiet);
-    const [replayed, loud] = [await runHere(["--quiet", ...create], quiet), await runHere(create, quiet)];
-    assert.deepEqual([first.stderr, first.exit, replayed.stderr], ["", 0, ""]);
-    assert.match(loud.stderr, /^This key was used before\./);
-    assert.deepEqual([first.stdout, replayed.stdout], [loud.stdout, loud.stdout]);
-    const failed = await runHere(["account", "show", adult(1), "--quiet"], quiet);
-    assert.deepEqual([failed.stdout, failed.exit], ["", 4]);
-    assert.match(failed.stderr, /^fx: There is no account for this PESEL\.\n/);
-  });
-
-  test("--quiet leaves the summary of a batch out only if all went well", async () => {
-    const header = "kind,pesel,amount,currency";
-    const stdin = (amount: string) => ({ ...quiet, stdin: `${header}\ndeposit,${adult()},${amount},PLN\n` });
-    const batch = ["batch", "-", "--id", "b", "--quiet"];
-    const [done, refused] = [await runHere(batch, stdin("1")), await runHere(batch, stdin("0"))];
-    assert.deepEqual([done.stderr, done.exit], ["", 0]);
-    assert.match(refused.stderr, /^batch\tb\ndone\t0\nrefused\t1\n/);
-    const json = await runHere([...batch, "--json"], stdin("0"));
-    assert.deepEqual([JSON.parse(json.stderr).id, json.exit], ["b", 3]);
-  });
-
-  test("--quiet at a terminal requires --yes", async () => {
-    const order = ["exchange", adult(), "--from", "PLN", "--to", "USD", "--to-buy", "1", "--quiet"];
-    const asked = await runAtTerminal(order, quiet);
-    assert.match(asked.text.replace(/\s+/g, " "), /^fx: The question cannot be asked, because of --quiet, /);
-    assert.equal(asked.exit, 2);
-    const { text, exit } = await runAtTerminal([...order, "--yes"], quiet);
-    assert.deepEqual([/^sold /.test(text), exit], [true, 0]);
   });
 });
 
@@ -191,7 +138,7 @@ describe("a reader that has had enough", () => {
     const { stderr, exit } = await ended;
     const { complete, exit: told } = JSON.parse(stderr);
     assert.deepEqual([complete, told, exit], [false, 141, 141]);
-    const again = await runFx(["batch", "-", "--id", "p", "--json"], { ...piped, stdin });
+    const again = await runHere(["batch", "-", "--id", "p", "--json"], { ...piped, stdin });
     const { done, replayed } = JSON.parse(again.stderr.trimEnd().split("\n").at(-1) as string);
     assert.deepEqual([done + replayed, replayed > 0, again.exit], [9000, true, 0]);
   });

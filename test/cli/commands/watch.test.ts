@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { runFx, type Served, startFx } from "../../support/run-fx.ts";
+import { type Served, startFx } from "../../support/run-fx.ts";
+import { runHere } from "../../support/run-here.ts";
 import { fxInShell } from "../../support/shell.ts";
 import { type Reply, runAtTerminal, runCommandAtTerminal } from "../../support/terminal.ts";
 
@@ -43,27 +44,25 @@ describe("fx watch", () => {
     assert.match(text, /same\n$/);
   });
 
-  for (const [name, typed, exit] of [
-    ["q, pressed twice at once", "qq", 0],
-    ["Ctrl-C", "\u0003", 130],
-  ] as const) {
-    test(`${name} leaves fx watch after the PESEL was typed, or came from a pipe`, async () => {
-      const asked = await watch(
-        [
-          ["PESEL: ", `${anna}\n`],
-          ["q ends", typed],
-        ],
-        ["-"],
-      );
-      const script = `echo ${anna} | ${fxInShell} watch - --url ${server.url}`;
-      const piped = await runCommandAtTerminal(["sh", "-c", script], { replies: [["q ends", typed]] });
-      for (const ran of [asked, piped]) {
-        assert.match(ran.text, /Anna Nowak, 800101\*{5}\n/);
-        assert.ok(ran.screen.includes(givenBack));
-        assert.equal(ran.exit, exit);
-      }
-    });
-  }
+  test("fx watch of a PESEL that was typed or came from a pipe is left by q, pressed twice at once, and by Ctrl-C", async () => {
+    const script = `echo ${anna} | ${fxInShell} watch - --url ${server.url}`;
+    const asked = await watch(
+      [
+        ["PESEL: ", `${anna}\n`],
+        ["q ends", "qq"],
+      ],
+      ["-"],
+    );
+    const piped = await runCommandAtTerminal(["sh", "-c", script], { replies: [["q ends", "\u0003"]] });
+    for (const [ran, exit] of [
+      [asked, 0],
+      [piped, 130],
+    ] as const) {
+      assert.match(ran.text, /Anna Nowak, 800101\*{5}\n/);
+      assert.ok(ran.screen.includes(givenBack));
+      assert.equal(ran.exit, exit);
+    }
+  });
 
   test("fx watch looks again, and shows what has changed", async () => {
     const exchange = ["exchange", "02291234562", "--from", "PLN", "--to", "USD", "--to-buy", "1"];
@@ -72,7 +71,7 @@ describe("fx watch", () => {
         [
           "1\u202f000.00 PLN",
           () => {
-            void runFx(exchange, { env: { FX_URL: server.url } });
+            void runHere(exchange, { env: { FX_URL: server.url } });
             return "";
           },
         ],
@@ -109,20 +108,16 @@ describe("fx watch", () => {
     assert.equal(exit, 0);
   });
 
-  test("a start that fails is told as by any command, with its exit", async () => {
-    const { screen, exit } = await runAtTerminal(["watch", "--url", "http://127.0.0.1:1"]);
-    assert.ok(!screen.includes("\u001b[?1049h"));
-    assert.equal(exit, 7);
-  });
-
-  test("fx watch without a terminal is exit 2, and says what to use", async () => {
-    const { stdout, stderr, exit } = await runFx(["watch", "--url", server.url]);
+  test("A start of fx watch that fails takes no screen, and without a terminal it says what to use", async () => {
+    const failed = await runHere(["watch", "--url", "http://127.0.0.1:1"], { columns: 80 });
+    assert.ok(!failed.stdout.includes("\u001b[?1049h"));
+    assert.equal(failed.exit, 7);
+    const { stdout, stderr, exit } = await runHere(["watch", "--url", server.url]);
     assert.match(
       stderr,
       /^fx: fx watch needs a terminal\. In a script, use fx rates and fx account show\.\n/,
     );
     assert.deepEqual([stdout, exit], ["", 2]);
-    const dumb = await runAtTerminal(["watch"], { env: { TERM: "dumb" } });
-    assert.equal(dumb.exit, 2);
+    assert.equal((await runHere(["watch"], { columns: 80, env: { TERM: "dumb" } })).exit, 2);
   });
 });
