@@ -26,6 +26,7 @@ const facts = ({ account, entry, problem, recorded, recomputed }: AuditFinding) 
   ...[account === adult() ? (entry ?? "-") : `${account} ${entry ?? "-"}`, problem],
   ...[recorded, recomputed].map((text) => text.replaceAll(/\b[\da-f]{64}\b/g, "a hash")),
 ];
+const after = (ms: number) => new Date(now.getTime() + ms);
 const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () => now);
 
 /**
@@ -85,6 +86,7 @@ const refusals: readonly [code: AnswerCode, ...entries: readonly Entry[]][] = [
   ["insufficient-funds", opened, nth(2, "withdrawal", -1n, { debited: money(100_001n) })],
   ["not-reversible", opened, reversal(2, { reverses: "1", balances: [money(0n)] })],
   ["not-found", opened, reversal(2, { reverses: nowhere, balances: [money(99_000n)] })],
+  ["not-found", opened, reversal(2, { reverses: "2", balances: [money(99_000n)] })],
   ["account-not-empty", opened, nth(2, "closing", 100_000n)],
   [
     "account-closed",
@@ -109,7 +111,11 @@ const members: readonly [
   recorded: string,
   right: string,
 ][] = [
-  ["another name", [opened, buy({ holder: { name: "Ewa", surname: "Kowalski" } })], "name", "Ewa", "Jan"],
+  ...["Ewa", "Ewa 500 PLN", "500 PLN Ewa"].map((name): (typeof members)[number] => [
+    `the name ${name}`,
+    [opened, buy({ holder: { name, surname: "Kowalski" } })],
+    ...(["name", name, "Jan"] as const),
+  ]),
   [
     "more bought than was paid for",
     [opened, buy({ bought: money(10_001n, "USD"), side: "toSell" })],
@@ -184,11 +190,41 @@ const forgeries: readonly [what: string, entries: readonly Entry[], findings: re
       ["-", "words of the names", "", "jan kowalski"],
     ],
   ],
+  [
+    "a reversal of an entry that comes after it",
+    [
+      opened,
+      reversal(2, { reverses: "3", balances: [money(99_000n)] }),
+      nth(3, "deposit", 100_000n, { credited: money(1000n) }),
+    ],
+    [[2, refused, "reversal", "not-found"]],
+  ],
+  [
+    "an entry that is older than the one before it",
+    [opened, { ...deposit, time: after(-1) }],
+    [[2, "time of the entry", "2026-06-08T11:59:59.999Z", "not before 2026-06-08T12:00:00.000Z"]],
+  ],
+  [
+    "an entry that is more than five minutes newer than now",
+    [opened, { ...deposit, time: after(300_001) }],
+    [[2, "time of the entry", "2026-06-08T12:05:00.001Z", "not later than now"]],
+  ],
   ["an entry left out", [opened, buy({ sequence: 3 })], [[3, "gap in the sequence", "3", "2"]]],
   [
     "a table that nobody has",
     [opened, buy({ tableId: "0".repeat(32) })],
     [[2, "rate table", "0".repeat(32), "no such table in the store"]],
+  ],
+  [
+    "a sale of foreign currency at a table that nobody has",
+    [
+      opened,
+      buy({}),
+      exchanged("sell 100 USD for PLN", {
+        ...{ sequence: 3, tableId: "0".repeat(32), balances: [money(99_268n), money(0n, "USD")] },
+      }),
+    ],
+    [[3, "rate table", "0".repeat(32), "no such table in the store"]],
   ],
   [
     "money that was made in an exchange at a table that nobody has",
@@ -209,7 +245,13 @@ const forgeries: readonly [what: string, entries: readonly Entry[], findings: re
 ];
 
 const sound: readonly [what: string, ...entries: readonly Entry[]][] = [
-  ["entries whose hashes and contents are right", opened, buy({})],
+  [
+    "two exchanges at one rate table",
+    opened,
+    buy({}),
+    buy({ sequence: 3, balances: [money(26_000n), money(20_000n, "USD")] }),
+  ],
+  ["an entry that is five minutes newer than now", opened, { ...deposit, time: after(300_000) }],
   [
     "an account that sold all it had",
     opened,
@@ -255,10 +297,10 @@ const given = (pesel: string) => replaced(3, `"pesel":"${adult()}"`, `"pesel":"$
 const edits: readonly [what: string, sql: string, ...findings: readonly unknown[][]][] = [
   [
     "a holder of another name",
-    "update account set name = 'Ewa', surname = 'Nowak' where pesel = ?",
-    ["-", "name", "Ewa", "Jan"],
-    ["-", "surname", "Nowak", "Kowalski"],
-    ["-", "words of the names", "jan kowalski", "ewa nowak"],
+    "update account set name = 'Zoe', surname = 'Adam' where pesel = ?",
+    ["-", "name", "Zoe", "Jan"],
+    ["-", "surname", "Adam", "Kowalski"],
+    ["-", "words of the names", "jan kowalski", "adam zoe"],
   ],
   [
     "a holder who is not found by the surname",
@@ -340,6 +382,31 @@ const edits: readonly [what: string, sql: string, ...findings: readonly unknown[
       "a whole entry",
     ],
     [3, "entry that fx refuses", "exchange", "insufficient-funds"],
+  ],
+  [
+    "a holder none of whose entries can be read",
+    `update journal set entry = replace(entry, '"kind"', '"kinds"') where pesel = ?`,
+    [1, "unreadable entry", "the kind of an entry is text", "a whole entry"],
+    [2, "unreadable entry", "the kind of an entry is text", "a whole entry"],
+    [3, "unreadable entry", "the kind of an entry is text", "a whole entry"],
+    ["-", "name", "Jan", ""],
+    ["-", "surname", "Kowalski", ""],
+  ],
+  [
+    "an account's number that is written in another way",
+    replaced(2, `"pesel":"${adult()}"`, `"pesel":"0${adult()}"`),
+    [2, "broken hash chain", "a hash", "a hash"],
+    [2, "account of the entry", "070011000003", "70011000003"],
+  ],
+  [
+    "a rate table in force from a time that no date has",
+    "update accepted_table set accepted_at = 9000000000000000 where epoch = 2",
+    [2, "rate table in force", "108/C/NBP/2026", "not in force then"],
+    [3, "rate table in force", "109/C/NBP/2026", "not in force then"],
+    ["71011000000 2", "rate table in force", "108/C/NBP/2026", "not in force then"],
+    ["71011000000 3", "rate table in force", "109/C/NBP/2026", "not in force then"],
+    ["all accounts -", "hash of table in force 2", "a hash", "a hash"],
+    ["all accounts -", "time of table in force 2", "9000000000000000", "not later than now"],
   ],
   [
     "a token's name that is a number",
@@ -472,6 +539,14 @@ for (const { name, database } of adapters) {
         assert.deepEqual((await overTheWire(service)).map(facts), findings);
       });
     }
+
+    test(`An audit over ${name} finds an entry that is written in another way, with the same members`, async (t) => {
+      const { run, service } = await filled(t);
+      await run(replaced(3, '{"id"', '{ "id"').replace("?", `'${adult()}'`));
+      const [, found] = await overTheWire(service);
+      assert.deepEqual([found?.entry, found?.problem], [3, "text of the entry"]);
+      assert.equal(found?.recorded, found?.recomputed.replace("{", "{ "));
+    });
 
     for (const column of ["id", "pesel", "sequence", "idempotency_key", "reverses"]) {
       test(`An audit over ${name} never sees another ${column} than the entry has: the database computes it`, async (t) => {

@@ -139,8 +139,8 @@ for (const adapter of adapters) {
       }
       const { findings } = await (await processOn(t, store, 90)).audit();
       assert.deepEqual(
-        findings.map(({ account, entry, problem }) => [account, entry, problem]),
-        [[adult(1), 2, "entry that fx refuses"]],
+        findings.map(({ account, entry, problem, recomputed }) => [account, entry, problem, recomputed]),
+        [[adult(1), 2, "entry that fx refuses", "trading-suspended"]],
       );
     });
   });

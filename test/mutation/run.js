@@ -8,7 +8,7 @@ const root = new URL("../..", import.meta.url);
 const tests = {
   "ledger/decision": ["table-in-force", "suspension", "refusal", "clock", "group-commit", "contract"],
   "ledger/audit": ["audit-findings", "checkpoint", "clock", "audit"],
-  "ledger/chain": ["audit-findings", "clock", "suspension"],
+  "ledger/chain": ["audit-findings", "clock", "suspension", "checkpoint", "contract"],
 };
 const testsOf = (part) =>
   (tests[part]?.map((name) => `ledger/${name}`) ?? [part]).map((name) => `test/${name}.test.ts`);
