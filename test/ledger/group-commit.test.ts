@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { parseCurrencyCode } from "../../src/core/currency.ts";
 import { FxError } from "../../src/core/errors.ts";
 import type { BulkLine } from "../../src/core/service.ts";
 import { DamagedLedger } from "../../src/ledger/rows.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { FaultyStore } from "../simulation/faulty-store.ts";
-import { adult, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
-import { tableOf } from "../support/rates.ts";
+import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
 import { answersTo, codesOf } from "../support/service.ts";
 
 async function start(accounts = 1) {
@@ -157,17 +155,6 @@ describe("a group commit", () => {
     assert.ok(bought.length > 300);
   });
 
-  test("A group commit lets no refusal harm its neighbours", async () => {
-    const { service } = await start();
-    const outcomes = await Promise.all(
-      ["buy 1 USD for PLN", "buy 9999 USD for PLN", "buy 1 THB for PLN", "sell 1 USD for PLN"].map((words) =>
-        outcome(service.exchange(order(words))),
-      ),
-    );
-    assert.deepEqual(outcomes, ["done", "insufficient-funds", "unsupported-currency", "done"]);
-    assert.deepEqual((await service.audit()).findings, []);
-  });
-
   test("A group commit decides each order on the account as those before it leave it", async () => {
     const { service } = await start();
     const outcomes = await Promise.all(
@@ -272,23 +259,5 @@ test("The position of an empty ledger is 0 in PLN", async () => {
   assert.deepEqual(await service.position(), {
     currencies: [{ currency: "PLN", customers: 0n, house: 0n, cash: 0n, bank: 0n }],
     spreadEarned: { currency: "PLN", minor: 0n },
-  });
-});
-
-describe("the table in force and its history", () => {
-  test("The table in force and its history know nothing of later tables", async () => {
-    const { service, store } = await start();
-    await store.saveTables([
-      tableOf("107/C/NBP/2026", "2026-06-05"),
-      table,
-      tableOf("109/C/NBP/2026", "2026-06-09"),
-      tableOf("110/C/NBP/2026", "2026-06-10"),
-    ]);
-    assert.equal((await service.rates()).previous?.number, "107/C/NBP/2026");
-    const history = await service.rateHistory(parseCurrencyCode("USD"), 90);
-    assert.deepEqual(
-      history.map((rate) => rate.number),
-      ["107/C/NBP/2026", "108/C/NBP/2026"],
-    );
   });
 });

@@ -246,14 +246,6 @@ export function storeContract(adapter: Adapter): void {
         assert.equal(opened.filter(Boolean).length, 1);
         assert.equal((await stores[0].statement(adult(), { limit: 10 })).length, 1);
       });
-
-      test("Two stores on one database follow each other: what one wrote before it was closed is there for the next", async (t) => {
-        const { open } = await database(t);
-        const store = await open();
-        await create(store, adult());
-        await store.close();
-        assert.equal((await (await open()).account(adult()))?.sequence, 1);
-      });
     });
   }
 

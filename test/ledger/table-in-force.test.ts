@@ -72,16 +72,6 @@ for (const adapter of adapters) {
       });
     }
 
-    test("A process that trades writes the table in force at its start", async (t) => {
-      const [store] = await stores(t);
-      assert.equal(await store.inForce(), undefined);
-      const service = await processOn(t, store, first);
-      assert.deepEqual(await store.inForce(), { epoch: 1, table: first });
-      await service.createAccount(opening());
-      await service.exchange(buy());
-      assert.deepEqual(await store.inForce(), { epoch: 1, table: first });
-    });
-
     test("Orders are refused until a process has put a table in force, and everything else is done", async (t) => {
       const [store] = await stores(t);
       const service = new LedgerService(store, fixedRates(first), () => now);
@@ -106,19 +96,6 @@ for (const adapter of adapters) {
       ]);
       assert.deepEqual(await store.inForce(), { epoch: 1, table: first });
       assert.deepEqual((await service.audit()).findings, []);
-    });
-
-    test("Two processes that start with different tables trade at the newer one", async (t) => {
-      const [here, there] = await stores(t);
-      const services = await Promise.all([processOn(t, here, first), processOn(t, there, second)]);
-      for (let index = 0; index < 8; index += 1) await services[0]?.createAccount(opening({ index }));
-      const receipts = await Promise.all(
-        Array.from({ length: 8 }, async (_, index) => {
-          const service = services[index % 2] as LedgerService;
-          return exchangeReceipt(service, (await service.exchange(buy(index))).receiptId);
-        }),
-      );
-      assert.deepEqual([...new Set(receipts.map(({ tableId }) => tableId))], [second.id]);
     });
 
     test("Of two processes that start with two sources, one trades", async (t) => {
