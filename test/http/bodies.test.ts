@@ -224,18 +224,16 @@ describe("requests of which a part would not be read", () => {
 
 describe("a compressed body", () => {
   const codings = "gzip br deflate zstd x-gzip GZIP gzip,identity identity,gzip none utf-8".split(" ");
-  for (const operation of posts) {
-    test(`A compressed body is refused with 400 at ${operation.path}`, async () => {
-      const body = gzipSync(JSON.stringify({ amount: 1, currency: "PLN" }));
-      for (const coding of codings) {
+  test("A compressed body is refused with 400 at every operation, and in any coding", async () => {
+    const body = gzipSync(JSON.stringify({ amount: 1, currency: "PLN" }));
+    for (const [index, operation] of posts.entries()) {
+      for (const coding of index === 0 ? codings : ["gzip"]) {
         const headers = { "content-type": typeOf(operation), "content-encoding": coding };
         const answer = await send(server.url, "POST", pathOf(operation), { headers, body });
-        assert.equal(answer.status, 400, coding);
-        assert.match(answer.text, /"code":"invalid-request"/);
-        assert.match(answer.text, /compressed/);
+        assert.match(isProblem(answer, "invalid-request").detail, /compressed/, coding);
       }
-    });
-  }
+    }
+  });
 
   test("A body compressed by its transfer coding is refused with 400", async () => {
     for (const coding of ["gzip, chunked", "deflate, chunked", "x, chunked"]) {
