@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { newFolder } from "../../support/folder.ts";
 import { runFx, spawnFx, startFx } from "../../support/run-fx.ts";
-import { openHere, runHere } from "../../support/run-here.ts";
+import { openHere } from "../../support/run-here.ts";
 import { until } from "../../support/until.ts";
 
 const folder = newFolder();
@@ -21,30 +21,6 @@ const ids = (text: string) =>
 describe("fx entries", () => {
   before(async () => {
     for (const index of [1, 2, 3]) await open(index);
-  });
-
-  test("fx entries lists the entries in a table at a terminal, and with tabs in a pipe", async () => {
-    const at80 = await runHere(["entries", "--no-color"], { env, columns: 80 });
-    const [heading, ...rows] = at80.stdout.trimEnd().split("\n");
-    assert.match(heading ?? "", /^Account +# {2}Time \(Warsaw\) +Kind +Out +In$/);
-    for (const row of rows) assert.match(row, /^\d{6}\*{5} +1 {2}[\d-]+ [\d:]+ {2}opening +5\.00 PLN$/);
-    assert.equal(rows.length, 3);
-    const piped = await runHere(["entries", "--limit", "2"], { env });
-    assert.match(piped.stdout, /^(\d{6}\*{5}\t1\t\S+Z\topening\t\t5\.00 PLN\t\S{36}\t\n){2}$/);
-  });
-
-  test("fx entries --json is one entry a line, and --after goes on behind one of them", async () => {
-    const { stdout } = await runHere(["entries", "--json"], { env });
-    assert.equal(ids(stdout).length, 3);
-    const [first = "", ...others] = ids(stdout);
-    for (const after of [first, `/api/receipts/${first}`]) {
-      assert.deepEqual(ids((await runHere(["entries", "--json", "--after", after], { env })).stdout), others);
-    }
-  });
-
-  test("Where there are no entries, fx entries says so on stderr", async () => {
-    const none = await runHere(["entries"], { env: { FX_URL: "memory:" } });
-    assert.deepEqual([none.stderr, none.exit], ["There are no entries.\n", 0]);
   });
 
   test("fx entries --follow in its own process sees what another process writes, and Ctrl-C ends it with 130", async () => {

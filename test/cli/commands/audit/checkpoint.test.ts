@@ -149,16 +149,18 @@ const damages: readonly (readonly [what: string, damage: (file: string) => void,
   ],
   ["is not there", (file) => rmSync(file), /cannot be read \(no such file or directory\)/],
 ];
-for (const [what, damage, told] of damages) {
-  test(`a checkpoint that ${what} is not compared with`, async (t) => {
-    const { file, audit } = await ledger(t);
-    await audit("--checkpoint", file);
+test("A checkpoint that is damaged, cut off, edited or of a newer version is not compared with", async (t) => {
+  const { file, audit } = await ledger(t);
+  await audit("--checkpoint", file);
+  const whole = readFileSync(file);
+  for (const [what, damage, told] of damages) {
+    writeFileSync(file, whole);
     damage(file);
     const { exit, stdout, stderr } = await audit("--against", file);
-    assert.match(stderr, told);
-    assert.deepEqual([exit, stdout], [2, ""]);
-  });
-}
+    assert.match(stderr, told, what);
+    assert.deepEqual([exit, stdout], [2, ""], what);
+  }
+});
 
 test("A checkpoint of another ledger is reported as such, without lost accounts", async (t) => {
   const [one, other] = [await ledger(t), await ledger(t)];

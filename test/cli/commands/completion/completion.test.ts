@@ -37,61 +37,6 @@ async function candidates(...words: string[]): Promise<string[]> {
 }
 
 describe("completion", () => {
-  const rows: [words: string[], expected: string[]][] = [
-    [["acc"], ["account"]],
-    [
-      ["account", ""],
-      [
-        "create",
-        "show",
-        "list",
-        "history",
-        "export",
-        "deposit",
-        "withdraw",
-        "rename",
-        "close",
-        "block",
-        "unblock",
-      ],
-    ],
-    [
-      ["receipt", ""],
-      ["show", "proof", "verify", "reverse"],
-    ],
-    [["receipt", "--pes"], ["--pesel"]],
-    [["account", "deposit", "-", "--currency", "U"], ["USD"]],
-    [["rates", "--js"], ["--json"]],
-    [
-      ["exchange", "-", "--to-"],
-      ["--to-buy", "--to-sell"],
-    ],
-    [["exchange", "-", "--from", "U"], ["USD"]],
-    [["exchange", "-", "--from=U"], ["--from=USD"]],
-    [["exchange", "-", "--from", "=", "U"], ["USD"]],
-    [["quote", "--from", "PLN", "--to", "PL"], ["PLN"]],
-    [["rates", "history", "E"], ["EUR"]],
-    [["serve", "--log-level", "d"], ["debug"]],
-    [["token", "create", "a", "--role", "t"], ["teller"]],
-    [
-      ["serve", "--rates", ""],
-      ["nbp", "demo", ":paths"],
-    ],
-    [["batch", ""], [":paths"]],
-    [
-      ["completion", ""],
-      ["bash", "zsh", "fish"],
-    ],
-    [["help", "exit"], ["exit-codes"]],
-    [["help", "wat"], ["watch"]],
-    [["nonsense", "x"], [""]],
-  ];
-  for (const [words, expected] of rows) {
-    test(`Completion of "fx ${words.join(" ")}" is ${expected.join(" ") || "nothing"}`, async () => {
-      assert.deepEqual(await candidates(...words), expected);
-    });
-  }
-
   test("Completion does not offer an option that is there already", async () => {
     assert.ok(!(await candidates("quote", "--from", "PLN", "-")).includes("--from"));
   });
@@ -108,12 +53,6 @@ describe("completion", () => {
         if (below.length > 0) assert.deepEqual(await candidates(...words, ""), below);
       }),
     );
-  });
-
-  test("a shell that fx does not know is exit 2", async () => {
-    const { stderr, exit } = await runHere(["completion", "tcsh"]);
-    assert.match(stderr, /Allowed choices are bash, zsh, fish\./);
-    assert.equal(exit, 2);
   });
 });
 
