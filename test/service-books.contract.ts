@@ -7,7 +7,6 @@ import { formatDecimal } from "../src/core/decimal.ts";
 import { FxError } from "../src/core/errors.ts";
 import type { Exchange } from "../src/core/exchange.ts";
 import { houseNumber } from "../src/core/house.ts";
-import type { Money } from "../src/core/money.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import {
   type AccountHead,
@@ -220,35 +219,6 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
   });
 
   describe("the journal", () => {
-    test("a statement has every entry, newest first, page by page", async () => {
-      const pesel = await person();
-      for (const amount of ["1", "2", "3"]) {
-        await service.exchange({ pesel, ...terms(`sell ${amount} PLN for USD`), key: `n${amount}` });
-      }
-      const first = await service.statement(pesel, { limit: 3 });
-      const second = await service.statement(pesel, { limit: 3, cursor: first.next });
-      assert.equal(second.next, undefined);
-      const entries = [...first.items, ...second.items];
-      assert.deepEqual(
-        entries.map(({ kind, sequence, key }) => [kind, sequence, key]),
-        [
-          ["exchange", 4, "n3"],
-          ["exchange", 3, "n2"],
-          ["exchange", 2, "n1"],
-          ["opening", 1, undefined],
-        ],
-      );
-      const last = entries[3];
-      assert.ok(last?.kind === "opening");
-      assert.deepEqual(
-        [last.holder, ...texts([last.credited as Money])],
-        [{ name: "Jan", surname: "Kowalski" }, "1000.00 PLN"],
-      );
-      assert.ok(
-        entries.every(({ time }) => time instanceof Date && time.toISOString().startsWith("2026-06-08")),
-      );
-    });
-
     test("a receipt has all that is needed to compute the exchange again", async () => {
       const pesel = await person();
       const order = { pesel, ...terms("buy 10.01 USD for PLN"), key: "r" };
@@ -490,16 +460,6 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
 
     test("the tables of some days come whole", async () => {
       assert.deepEqual(await service.rateTables(30), [table]);
-    });
-
-    test("PLN and unknown currencies have no history", async () => {
-      for (const words of ["sell 1 PLN for XAU", "sell 1 USD for PLN"]) {
-        await refuses(
-          service.rateHistory(terms(words).to, 90),
-          "unsupported-currency",
-          "No rate table of these days quotes that currency.",
-        );
-      }
     });
 
     test("orders settle at a new table from when it is in force, and one that is sent again has its first answer", async () => {

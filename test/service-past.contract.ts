@@ -50,16 +50,6 @@ export function describePast(subjectNow: () => Subject): void {
       assert.deepEqual(await balancesAt(pesel, "2026-06-08T14:30:00Z"), ["1005.00 PLN", "7.00 USD"]);
     });
 
-    test("An account at a past time is not found before it was opened", async () => {
-      const pesel = await personAt("2026-06-08T12:00:00Z");
-      setClock("2026-06-08T13:00:00Z");
-      await refuses(
-        service.account(pesel, new Date("2026-06-08T11:59:59Z")),
-        "account-not-found",
-        "There was no account for this PESEL then.",
-      );
-    });
-
     test("An account at a past time has the name of that time", async () => {
       const pesel = await personAt("2026-06-08T12:00:00Z");
       await depositAt("2026-06-08T12:10:00Z", pesel, "5 PLN");

@@ -51,10 +51,6 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         assert.equal(rest.pesel, pesel);
       });
 
-      test("the largest balance comes back to the grosz", async () => {
-        assert.deepEqual(await balances(await person("9999999999999.99")), ["9,999,999,999,999.99 PLN"]);
-      });
-
       test("an unknown account is told as such", async () => {
         await refuses(
           service.account(adult(9999)),
@@ -134,20 +130,6 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
           "rate-changed",
           "Table 108/C/NBP/2026 is in force now. Ask for a quote and order again.",
         );
-      });
-
-      test("a quote with a side that no balance can have is refused, and the largest comes back exactly", async () => {
-        const most = await service.quote(terms("sell 9999999999999.99 PLN for USD"));
-        assert.equal(texts([most.sold])[0], "9,999,999,999,999.99 PLN");
-        const limit = /^No balance may be more than 9,999,999,999,999\.99 /;
-        for (const amount of ["10000000000000", "90071992547409.93", "999999999999999999", "1e308"]) {
-          await refuses(service.quote(terms(`sell ${amount} PLN for USD`)), "balance-limit", limit);
-          await refuses(service.quote(terms(`buy ${amount} USD for PLN`)), "balance-limit", limit);
-        }
-        const pesel = await person("9999999999999.99");
-        const tooMuch = terms("buy 10000000000000 HUF for PLN");
-        await refuses(service.quote(tooMuch), "balance-limit", limit);
-        await refuses(service.exchange({ pesel, ...tooMuch }), "balance-limit", limit);
       });
     });
 
