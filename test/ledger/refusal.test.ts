@@ -28,6 +28,54 @@ async function outcome(answer: Promise<{ replayed: boolean }>): Promise<string> 
   return replayed ? `${what} before` : `${what}`;
 }
 
+type Step = readonly [day: number, order: string, key: string | undefined, outcome: string, token?: string];
+const poor = "insufficient-funds";
+
+/** Orders in turn, of an account that holds PLN, in a ledger that keeps the two newest refusals. */
+const stories: readonly [rule: string, ...steps: readonly Step[]][] = [
+  [
+    "A refusal without a key is not kept",
+    [0, "sell 1 USD for PLN", undefined, poor],
+    [0, "buy 1 USD for PLN", undefined, "settled"],
+    [0, "sell 1 USD for PLN", undefined, "settled"],
+  ],
+  [
+    "A refusal is kept for 30 days",
+    [0, "sell 1 USD for PLN", "a", poor],
+    [0, "sell 2 USD for PLN", "b", poor],
+    [0, "buy 1 USD for PLN", undefined, "settled"],
+    [30, "sell 1 USD for PLN", "a", `${poor} before`],
+    [30 + 1 / dayMs, "sell 1 USD for PLN", "a", "settled"],
+    [0, "sell 1 USD for PLN", "a", "settled before"],
+    [31, "sell 2 USD for PLN", "b", poor],
+    [31, "sell 1 USD for PLN", "a", "settled before"],
+    [31, "sell 2 USD for PLN", "b", `${poor} before`],
+  ],
+  [
+    "A refusal is kept until there are too many newer ones",
+    ...["a", "b", "c"].map((key): Step => [0, "sell 1 USD for PLN", key, poor]),
+    [0, "buy 1 USD for PLN", undefined, "settled"],
+    [0, "sell 1 USD for PLN", "b", `${poor} before`],
+    [0, "sell 1 USD for PLN", "c", `${poor} before`],
+    [0, "sell 1 USD for PLN", "a", "settled"],
+  ],
+  [
+    "A refusal is the newest when it is given again after 30 days",
+    [0, "sell 1 USD for PLN", "a", poor],
+    [31, "sell 1 USD for PLN", "a", poor],
+    [31, "sell 1 USD for PLN", "b", poor],
+    [31, "sell 1 USD for PLN", "a", `${poor} before`],
+  ],
+  [
+    "A refusal leaves its key to another token once it is not kept any more",
+    [0, "sell 1 USD for PLN", "k", poor, "anna"],
+    [0, "sell 1 USD for PLN", "k", "idempotency-key-reused", "jan"],
+    [31, "sell 1 USD for PLN", "k", poor, "jan"],
+    [31, "sell 1 USD for PLN", "k", "idempotency-key-reused", "anna"],
+    [31, "sell 1 USD for PLN", "k", `${poor} before`, "jan"],
+  ],
+];
+
 for (const adapter of adapters) {
   describe(`a refusal over ${adapter.name}`, () => {
     async function start(t: TestContext, options: { store?: Store; most?: number } = {}) {
@@ -180,13 +228,6 @@ for (const adapter of adapters) {
       assert.equal(await outcome(order("buy 1 USD for PLN", "k")), "settled");
     });
 
-    test("A refusal without a key is not kept", async (t) => {
-      const { order } = await start(t);
-      await refuses(order("sell 1 USD for PLN"), "insufficient-funds");
-      await order("buy 1 USD for PLN");
-      assert.equal(await outcome(order("sell 1 USD for PLN")), "settled");
-    });
-
     test("A refusal in a batch leaves its neighbours alone, and is the answer to its key there too", async (t) => {
       const { service, order } = await start(t);
       const words = ["buy 1 USD for PLN", "sell 5 USD for PLN", "buy 9 USD for PLN", "sell 5 USD for PLN"];
@@ -213,52 +254,15 @@ for (const adapter of adapters) {
       assert.equal((await service.audit()).entries, 2);
     });
 
-    test("A refusal is kept for 30 days", async (t) => {
-      const { order, clock } = await start(t);
-      await refuses(order("sell 1 USD for PLN", "a"), "insufficient-funds");
-      await refuses(order("sell 2 USD for PLN", "b"), "insufficient-funds");
-      await order("buy 1 USD for PLN");
-      clock.now = new Date(now.getTime() + 30 * dayMs);
-      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "insufficient-funds before");
-      clock.now = new Date(now.getTime() + 30 * dayMs + 1);
-      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled");
-      clock.now = now;
-      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled before");
-      clock.now = new Date(now.getTime() + 31 * dayMs);
-      assert.equal(await outcome(order("sell 2 USD for PLN", "b")), "insufficient-funds");
-      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled before");
-      assert.equal(await outcome(order("sell 2 USD for PLN", "b")), "insufficient-funds before");
-    });
-
-    test("A refusal is kept until there are too many newer ones", async (t) => {
-      const { order } = await start(t, { most: 2 });
-      for (const key of ["a", "b", "c"])
-        await refuses(order("sell 1 USD for PLN", key), "insufficient-funds");
-      await order("buy 1 USD for PLN");
-      assert.equal(await outcome(order("sell 1 USD for PLN", "b")), "insufficient-funds before");
-      assert.equal(await outcome(order("sell 1 USD for PLN", "c")), "insufficient-funds before");
-      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "settled");
-    });
-
-    test("A refusal is the newest when it is given again after 30 days", async (t) => {
-      const { order, clock } = await start(t, { most: 2 });
-      await refuses(order("sell 1 USD for PLN", "a"), "insufficient-funds");
-      clock.now = new Date(now.getTime() + 31 * dayMs);
-      await refuses(order("sell 1 USD for PLN", "a"), "insufficient-funds");
-      await refuses(order("sell 1 USD for PLN", "b"), "insufficient-funds");
-      assert.equal(await outcome(order("sell 1 USD for PLN", "a")), "insufficient-funds before");
-    });
-
-    test("A refusal leaves its key to another token once it is not kept any more", async (t) => {
-      const { order, clock } = await start(t);
-      const sell = (by: string) => order("sell 1 USD for PLN", "k", 0, by);
-      await refuses(sell("anna"), "insufficient-funds");
-      await refuses(sell("jan"), "idempotency-key-reused");
-      clock.now = new Date(now.getTime() + 31 * dayMs);
-      await refuses(sell("jan"), "insufficient-funds");
-      await refuses(sell("anna"), "idempotency-key-reused");
-      assert.equal(await outcome(sell("jan")), "insufficient-funds before");
-    });
+    for (const [rule, ...steps] of stories) {
+      test(rule, async (t) => {
+        const { order, clock } = await start(t, { most: 2 });
+        for (const [day, words, key, expected, token] of steps) {
+          clock.now = new Date(now.getTime() + day * dayMs);
+          assert.equal(await outcome(order(words, key, 0, token)), expected, `day ${day}, ${words}, ${key}`);
+        }
+      });
+    }
 
     if (adapter.database !== undefined) {
       const { database } = adapter;
