@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nameWords } from "../../src/core/names.ts";
+import { holderWords, nameWords } from "../../src/core/names.ts";
 
 for (const [name, words] of [
   ["Łukasz Żółć", ["lukasz", "zolc"]],
@@ -14,6 +14,7 @@ for (const [name, words] of [
     "Weiß Ørsted Đoković Ægir Œuvre İsmet Ilgız Þór",
     ["weiss", "orsted", "dokovic", "aegir", "oeuvre", "ismet", "ilgiz", "thor"],
   ],
+  ["Guðrún Ħal Ŋai Ŧor", ["gudrun", "hal", "nai", "tor"]],
   ["ΝΊΚΟΣ", ["νικοσ"]],
   ["王小明", ["王小明"]],
   ["🙂", ["🙂"]],
@@ -22,6 +23,10 @@ for (const [name, words] of [
   test(`The name ${name} is found by ${words.join(", ") || "nothing"}`, () =>
     assert.deepEqual(nameWords(name), words));
 }
+
+test("A holder is found by the words of both names", () => {
+  assert.deepEqual(holderWords({ name: "Anna Maria", surname: "Lis" }), ["anna", "maria", "lis"]);
+});
 
 test("A name is found alike whether its marks are letters of their own or composed", () => {
   assert.deepEqual(nameWords("Zażółć".normalize("NFC")), nameWords("Zażółć".normalize("NFD")));
