@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,7 @@ import { DatabaseSync } from "@photostructure/sqlite";
 import { adult } from "./support/fixture.ts";
 import { newFolder } from "./support/folder.ts";
 import { runFx, type Served, startFx } from "./support/run-fx.ts";
+import { openStandIn, problemAnswer, rawAnswer } from "./support/stand-in.ts";
 import { openTcpProxy } from "./support/tcp-proxy.ts";
 import { until } from "./support/until.ts";
 
@@ -21,8 +22,8 @@ const clients = {
 
 const programOf = (file: string) => readFileSync(join(root, "docs/clients", file), "utf8");
 
-/** A network that cuts off the first answer to each path after this part of it. */
-async function brokenNetwork(target: number, part: number) {
+/** A network that gives only this part of the first answer to each path, or this text in its place. */
+async function brokenNetwork(target: number, first: number | string) {
   const broken: string[] = [];
   const network = await openTcpProxy(
     () => target,
@@ -39,7 +40,10 @@ async function brokenNetwork(target: number, part: number) {
         },
         toClient: (bytes) => {
           if (!isCut) client.write(bytes);
-          else client.write(bytes.subarray(0, part * bytes.length), () => client.destroy());
+          else {
+            const given = typeof first === "string" ? first : bytes.subarray(0, first * bytes.length);
+            client.write(given, () => client.destroy());
+          }
         },
       };
     },
@@ -47,6 +51,7 @@ async function brokenNetwork(target: number, part: number) {
   return { ...network, broken };
 }
 
+const gateway = rawAnswer(404, '{"message":"no Route matched"}\n', "Content-Type: application/json");
 const folder = newFolder();
 
 describe("The programs of docs/clients", { concurrency: true }, () => {
@@ -67,16 +72,35 @@ describe("The programs of docs/clients", { concurrency: true }, () => {
     return ran.stdout;
   };
 
-  /** Runs a client through a network of its own, which cuts off the first answer to each of its two requests. */
-  async function run(file: keyof typeof clients, part: number, pesel: string, lines: readonly string[]) {
-    const network = await brokenNetwork(Number(new URL(server.url).port), part);
+  /** Runs a client at this address. Resolves with its output, and its exit unless that is 0. */
+  function runAt(
+    url: string,
+    file: keyof typeof clients,
+    pesel: string,
+    lines: readonly string[],
+  ): Promise<string> {
+    const cwd = mkdtempSync(join(folder, file));
+    writeFileSync(join(cwd, file), programOf(file));
+    writeFileSync(join(cwd, "lines.ndjson"), lines.map((line) => `${line}\n`).join(""));
+    const [program = "", ...args] = [...clients[file], file, pesel, "order-1001", "lines.ndjson"];
+    const options = { cwd, env: { ...env, FX_URL: url } };
+    return new Promise((resolve) => {
+      execFile(program, args, options, (error, stdout, stderr) =>
+        resolve(stdout + stderr + (error === null ? "" : `exit ${error.code}`)),
+      );
+    });
+  }
+
+  /** Runs a client through a network of its own, which breaks the first answer to each of its two requests. */
+  async function run(
+    file: keyof typeof clients,
+    first: number | string,
+    pesel: string,
+    lines: readonly string[],
+  ) {
+    const network = await brokenNetwork(Number(new URL(server.url).port), first);
     try {
-      writeFileSync(join(folder, `${file}.ndjson`), lines.map((line) => `${line}\n`).join(""));
-      const [program = "", ...args] = [...clients[file], file, pesel, "order-1001", `${file}.ndjson`];
-      const options = { cwd: folder, env: { ...env, FX_URL: network.url } };
-      const told = await new Promise<string>((resolve) => {
-        execFile(program, args, options, (_error, stdout, stderr) => resolve(stdout + stderr));
-      });
+      const told = await runAt(network.url, file, pesel, lines);
       assert.deepEqual(network.broken, [`/api/exchange/${pesel}`, "/api/bulk"], told);
       return told;
     } finally {
@@ -92,15 +116,15 @@ describe("The programs of docs/clients", { concurrency: true }, () => {
 
   for (const [index, file] of (Object.keys(clients) as (keyof typeof clients)[]).entries()) {
     const [rich, poor] = [adult(2 * index), adult(2 * index + 1)];
+    const skip = spawnSync(clients[file][0], ["--version"]).error && `${clients[file][0]} is not installed`;
     const deposits = (pesel: string) =>
       Array.from({ length: 40 }, (_, nth) =>
         JSON.stringify({ kind: "deposit", pesel, amount: 0.01, currency: "PLN", key: `in-${nth}` }),
       );
 
     test(`${file} does each order once, although answers are cut off, and tells a refusal`, {
-      skip: spawnSync(clients[file][0], ["--version"]).error && `${clients[file][0]} is not installed`,
+      skip,
     }, async () => {
-      writeFileSync(join(folder, file), programOf(file));
       for (const [pesel, pln] of [
         [rich, "900"],
         [poor, "1"],
@@ -118,6 +142,19 @@ describe("The programs of docs/clients", { concurrency: true }, () => {
       );
       const refused = await run(file, 0.99, poor, deposits(poor));
       assert.equal(refused, "refused insufficient-funds\ndone 40, answered 40 of 40\n");
+    });
+
+    test(`${file} takes no JSON of a gateway for an answer of fx, and sends again`, { skip }, async () => {
+      const pesel = adult(10 + index);
+      await fx("account", "create", pesel, "--name", "Jan", "--surname", "K", "--pln", "900");
+      const told = await run(file, gateway, pesel, deposits(pesel));
+      assert.match(told, /^settled \/api\/receipts\/\S{36}\ndone 40, answered 40 of 40\n$/);
+    });
+
+    test(`${file} exits with 8 where only a gateway answers the lines`, { skip }, async () => {
+      const { url } = await openStandIn(problemAnswer(422, "insufficient-funds"), gateway);
+      const told = await runAt(url, file, poor, deposits(poor).slice(0, 1));
+      assert.equal(told, "refused insufficient-funds\ndone 0, answered 0 of 1\nexit 8");
     });
   }
 

@@ -1,6 +1,7 @@
 """Buys 10 USD for an account under a key, then carries out a file of lines that have keys.
 
-python3 order.py PESEL KEY LINES; FX_URL and FX_TOKEN name the server and a teller's token.
+python3 order.py PESEL KEY LINES; FX_URL and FX_TOKEN name the server and a teller's token. Exits with a failure if an
+outcome is unknown: run it again.
 """
 import json
 import os
@@ -10,7 +11,9 @@ from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-SETTLED = (200, 204, 400, 404, 409, 422)
+REFUSED = (400, 404, 409, 422)
+# What reading an answer raises that does not come from fx.
+NOT_FX = (ValueError, LookupError, TypeError, AttributeError)
 
 
 def send(path, content_type, body, **headers):
@@ -33,11 +36,14 @@ def exchange(pesel, key, **terms):
             path = f"/api/exchange/{pesel}"
             status, headers, text = send(path, "application/json", body, **{"Idempotency-Key": key})
             answer = json.loads(text)
-            if status in SETTLED:
-                return answer.get("code"), headers["Fx-Receipt"]
+            if status == 200 and "Fx-Receipt" in headers:
+                return None, headers["Fx-Receipt"]
+            # A gateway answers with such a status and JSON, too.
+            if status in REFUSED and answer["type"].startswith("urn:fx:error:"):
+                return answer["code"], None
             pause = int(headers.get("Retry-After", pause))
-        except (OSError, HTTPException, ValueError):
-            pass  # No answer, or a part of one.
+        except (OSError, HTTPException, *NOT_FX):
+            pass  # No answer, a part of one, or one that is not of fx.
         time.sleep(pause)
     return None
 
@@ -51,10 +57,12 @@ def carry_out(lines):
             break
         try:
             status, _, text = send("/api/bulk", "application/x-ndjson", "\n".join(lines[index] for index in left))
-            for answer in map(json.loads, text.splitlines() if status == 200 else []):
+            if status != 200:
+                raise ValueError(f"status {status}")
+            for answer in map(json.loads, text.splitlines()):
                 if answer["line"] is not None:
                     answers[left[answer["line"] - 1]] = answer
-        except (OSError, HTTPException, ValueError):
+        except (OSError, HTTPException, *NOT_FX):
             time.sleep(2)
     return answers
 
@@ -69,3 +77,5 @@ lines = [line for line in open(file, encoding="utf-8").read().splitlines() if li
 answers = carry_out(lines)
 done = sum(answer["status"] < 300 for answer in answers.values())
 print(f"done {done}, answered {len(answers)} of {len(lines)}")
+if len(answers) < len(lines):
+    sys.exit(8)

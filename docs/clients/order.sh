@@ -1,5 +1,6 @@
 # Buys 10 USD for an account under a key, then carries out a file of lines that have keys.
-# sh order.sh PESEL KEY LINES; FX_URL and FX_TOKEN name the server and a teller's token.
+# sh order.sh PESEL KEY LINES; FX_URL and FX_TOKEN name the server and a teller's token. Exits with 8 if an outcome is
+# unknown: run it again.
 set -eu
 # The token stays out of the list of processes.
 send() { printf 'Authorization: Bearer %s\n' "$FX_TOKEN" | curl --silent --header @- "$@"; }
@@ -12,8 +13,11 @@ for attempt in 1 2 3 4 5; do
   # An answer that is cut off in its head has a status, and no body.
   grep -q '}$' answer.json || status=none
   case $status in
-    200) settled="settled $(sed -n 's/^fx-receipt: *//ip' headers | tr -d '\r')" && break ;;
-    400 | 404 | 409 | 422) settled="refused $(sed 's/.*"code":"\([^"]*\)".*/\1/' answer.json)" && break ;;
+    200) receipt=$(sed -n 's/^fx-receipt: *//ip' headers | tr -d '\r') && [ "$receipt" ] &&
+      settled="settled $receipt" && break ;;
+    # A gateway answers with such a status and JSON, too.
+    400 | 404 | 409 | 422) grep -q '"type":"urn:fx:error:' answer.json &&
+      settled="refused $(sed 's/.*"code":"\([^"]*\)".*/\1/' answer.json)" && break ;;
   esac
   sleep "$attempt"
 done
@@ -27,3 +31,4 @@ for attempt in 1 2 3 4 5; do
   sleep "$attempt"
 done
 echo "done $(grep -c '"status":20[04]' answers), answered $answered of $(grep -c . "$3")"
+[ "$answered" = "$(grep -c . "$3")" ] || exit 8
