@@ -53,7 +53,7 @@ export class Session extends Watched {
     return this.#storage.getItem(tokenName) ?? undefined;
   }
 
-  /** Whether the server refused the token that it was sent. */
+  /** Whether the server refused the token that it was sent, or no server would take the one that was typed. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
@@ -77,6 +77,8 @@ export class Session extends Watched {
 
   /** Goes on with a token that was typed, and keeps it; with a PIN, also in the form that a lock leaves. */
   async enter(token: string, pin: string): Promise<void> {
+    // No token of a server has other characters, and no header takes them.
+    if (!/^[\x21-\x7e]+$/.test(token)) return this.#change("token", true);
     this.#storage.removeItem(sealedName);
     if (pin !== "") {
       const salt = crypto.getRandomValues(new Uint8Array(16));

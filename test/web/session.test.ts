@@ -55,6 +55,15 @@ describe("a teller's session", () => {
     assert.equal(kept.size, 0);
   });
 
+  test("A token with letters that no header takes is refused like a wrong one, and is not kept", async () => {
+    const kept = new Map<string, string>();
+    const session = new Session(storage(kept));
+    session.unauthorized(false);
+    await session.enter("żółć", "4711");
+    assert.deepEqual([session.stage, session.isRefused, session.token], ["token", true, undefined]);
+    assert.equal(kept.size, 0);
+  });
+
   test("A token has no PIN unless the teller chose one with the token in use", async () => {
     const session = new Session(storage());
     await session.enter("fxt_first", "4711");
