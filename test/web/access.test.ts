@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import type { Locator } from "playwright-core";
 import { FxError } from "../../src/core/errors.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
 import { noBrowser, visit } from "../support/browser.ts";
@@ -99,6 +100,9 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
   }
   const anna = "80010112340";
 
+  /** Waits until what is typed goes into this box. */
+  const hasFocus = (box: Locator) => box.and(box.page().locator(":focus")).waitFor();
+
   test("The page asks for a token, says when it is wrong, and asks again", async (t) => {
     const { page, requests } = await visit(t, server.url);
     await page.getByLabel("Access token").waitFor();
@@ -107,6 +111,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     assert.equal(await parts(page).rates.count(), 0);
     await enter(page, "fxt_wrong");
     await page.getByRole("alert").getByText("does not take this token").waitFor();
+    await hasFocus(page.getByLabel("Access token"));
     await enter(page, tokens.teller);
     await parts(page).search.waitFor();
     assert.ok(!requests.some((request) => request.url().includes("fxt_")));
@@ -156,7 +161,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await find(page, anna, "Anna Nowak");
     await parts(page).amount.fill("12");
     await lock.click();
-    await pin.waitFor();
+    await hasFocus(pin);
     assert.ok(!String(await page.evaluate(kept)).includes("fxt_"));
     assert.doesNotMatch(await page.locator("body").innerText(), /Nowak/);
     await pin.fill("1234");
@@ -183,6 +188,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
       await parts(page).alert.getByText(told).waitFor();
       await page.locator(".lock [aria-busy=true]").waitFor({ state: "detached" });
     }
+    await hasFocus(page.getByLabel("Access token"));
     await enter(page, tokens.teller);
     await page.getByRole("heading", { name: "Anna Nowak" }).waitFor();
   });
