@@ -130,13 +130,7 @@ function sent(state: Customer, event: SentEvent): Customer {
         ? { ...state, at: { stage: "sending", order, isRepeat: stage === "unknown" }, message: undefined }
         : state;
     case "done":
-      if (stage === "asked") return state;
-      // Whoever opens an account goes on with it.
-      return {
-        at: undefined,
-        message: undefined,
-        receiptId: order.kind === "opening" ? undefined : event.receiptId,
-      };
+      return stage === "asked" ? state : { at: undefined, message: undefined, receiptId: event.receiptId };
     case "failed":
       return at.stage === "sending" ? failed(state, at, event.failure) : state;
     case "looks":

@@ -128,14 +128,18 @@ export class Desk extends Watched {
     await this.#ask({ kind: "exchange", pesel }, price, what);
   }
 
-  /** Carries out what needs no question beyond the form that was filled in. */
-  async carryOut(request: DeskRequest, holder: Name): Promise<void> {
+  /** Shows a request for a holder who is known already, to be confirmed. */
+  show(request: DeskRequest, { name, surname }: Name): string {
     const { pesel, kind } = request;
     const key = newKey();
-    const { name, surname } = holder;
     this.tell(pesel, { is: "asks", key, kind });
     this.tell(pesel, { is: "priced", order: { ...request, holder: { name, surname }, key } });
-    await this.confirm(pesel, key);
+    return key;
+  }
+
+  /** Carries out what needs no question beyond the form that was filled in. */
+  async carryOut(request: DeskRequest, holder: Name): Promise<void> {
+    await this.confirm(request.pesel, this.show(request, holder));
   }
 
   /** Sends the order of this key, or sends it again if it has no answer: once, however often it is clicked. */

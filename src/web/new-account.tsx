@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useApp, useCustomer, useDraft } from "./app.ts";
-import { orderOut } from "./customer.ts";
+import { orderOf, orderOut } from "./customer.ts";
 import { openingForm } from "./drafts.ts";
 import { Button } from "./elements.tsx";
 import { AmountField, Field, useWrong } from "./field.tsx";
@@ -31,6 +31,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
     onOpened(opened);
   }, [opened]);
   const isOut = orderOut(customer) !== undefined;
+  const order = orderOf(customer, ["opening"]);
   const holder = { name: draft.name.trim(), surname: draft.surname.trim() };
   const amount = typedAmount(draft.initial === "" ? "0" : draft.initial, "PLN", { zero: true });
   const pln = "amount" in amount ? amount.amount : 0;
@@ -40,8 +41,12 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
     ("fault" in amount ? texts.amountFault[amount.fault] : undefined);
   const [fault, refuse] = useWrong(draft, wrong);
   const open = () => {
-    if (wrong === undefined) void desk.carryOut(opening(digits, holder, pln), holder);
-    else refuse();
+    if (order !== undefined) return;
+    if (wrong !== undefined) return refuse();
+    const request = opening(digits, holder, pln);
+    // Cash that is paid in is asked about, as it is in a deposit.
+    if (pln > 0) desk.show(request, holder);
+    else void desk.carryOut(request, holder);
   };
   const close = () => {
     desk.endOpening();
@@ -54,7 +59,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
         <fieldset class="fields" disabled={isOut}>
           <OpeningFields isTold={fault !== undefined} />
           {fault !== undefined && <p role="alert">{fault}</p>}
-          {wrong === undefined && customer.message === undefined && (
+          {wrong === undefined && order === undefined && customer.message === undefined && (
             <p class="figures" role="status">
               {fill(
                 texts.wouldOpen,
@@ -65,8 +70,8 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
             </p>
           )}
         </fieldset>
-        <Asked pesel={digits} kinds={["opening"]} label={texts.openAccount} />
-        <p class="actions">
+        <Asked pesel={digits} kinds={["opening"]} label={texts.carryOut} />
+        <p class="actions" hidden={order !== undefined && !isOut}>
           {!isOut && (
             <button type="submit" class="primary">
               {texts.openAccount}
@@ -97,7 +102,7 @@ function OpeningFields({ isTold }: { readonly isTold: boolean }) {
       <Field label={texts.firstName} value={name} onValue={(value) => edit({ name: value })} />
       <Field label={texts.surname} value={surname} onValue={(value) => edit({ surname: value })} />
       <AmountField
-        label={texts.initialBalance}
+        label={texts.cashPaidIn}
         value={initial}
         onValue={(value) => edit({ initial: value })}
         placeholder="PLN"

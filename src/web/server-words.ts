@@ -26,7 +26,7 @@ const labels: Readonly<Record<string, string>> = {
   pesel: pl.pesel,
   name: pl.firstName,
   surname: pl.surname,
-  pln: pl.initialBalance,
+  pln: pl.cashPaidIn,
   toBuy: pl.amount,
   toSell: pl.amount,
   amount: pl.cashSum,

@@ -47,7 +47,25 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await form.surname.fill("Nowak");
     await form.initial.fill("1");
     await form.openAccount.click();
+    await form.doIt.click();
     assert.match(await form.alert.innerText(), /already has an account|exists/i);
+  });
+
+  test("The page asks before it opens an account with cash, and then shows its receipt", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const form = parts(page);
+    await form.newAccount.click();
+    await form.pesel.fill(adult(25));
+    await form.first.fill("Ewa");
+    await form.surname.fill("Wpłata");
+    await form.initial.fill("10 000,50");
+    await form.initial.press("Enter");
+    await page.getByRole("region", { name: "Opening" }).getByText("+10,000.50 PLN").waitFor();
+    await form.initial.press("Enter");
+    assert.equal(changes().length, 0);
+    await form.doIt.click();
+    await form.receipt.getByText("10,000.50 PLN").first().waitFor();
+    assert.equal(changes().length, 1);
   });
 
   test("The page exchanges both ways, and shows the receipts and the new balances", async (t) => {

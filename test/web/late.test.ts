@@ -197,7 +197,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
   for (const [path, name, button] of [
     ["user/*/deposits", "Deposit", "Yes, do it"],
     ["user/*/closing", "Close this account", "Yes, do it"],
-    ["user", "Open account", "Open account"],
+    ["user", "Open account", "Yes, do it"],
   ] as const) {
     test(`A request to ${path} without an answer is there after a reload, and is sent again under its key`, async (t) => {
       const { page, changes } = await visit(t, server.url);

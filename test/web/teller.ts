@@ -44,7 +44,7 @@ export const parts = (page: Page) => ({
   pesel: page.getByRole("textbox", { name: "PESEL", exact: true }),
   first: page.getByRole("textbox", { name: "First name", exact: true }),
   surname: page.getByRole("textbox", { name: "Surname", exact: true }),
-  initial: page.getByRole("textbox", { name: "Initial balance", exact: true }),
+  initial: page.getByRole("textbox", { name: "Cash paid in (PLN)", exact: true }),
   from: page.getByRole("combobox", { name: "From", exact: true }),
   to: page.getByRole("combobox", { name: "To", exact: true }),
   buy: page.getByRole("radio", { name: "Buy", exact: true }),
@@ -52,6 +52,7 @@ export const parts = (page: Page) => ({
   amount: page.getByRole("textbox", { name: "Amount", exact: true }),
   exchange: page.getByRole("button", { name: "Exchange", exact: true }),
   confirm: page.getByRole("button", { name: "Confirm", exact: true }),
+  doIt: page.getByRole("button", { name: "Yes, do it", exact: true }),
   receipt: page.getByRole("region", { name: "Receipt", exact: true }),
   balances: page.getByRole("table", { name: "Balances", exact: true }),
   statement: page.getByRole("table", { name: "Statement", exact: true }),
@@ -70,6 +71,7 @@ export async function openAccount(page: Page, customer: Customer): Promise<void>
   await box.surname.fill(customer.surname);
   await box.initial.fill(customer.initial ?? "1000");
   await open.click();
+  if (customer.initial !== "0") await box.doIt.click();
   await page.getByRole("heading", { name: `${customer.first} ${customer.surname}` }).waitFor();
 }
 
