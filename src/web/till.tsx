@@ -1,9 +1,9 @@
-import { useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { TillJson } from "../wire/ledger.ts";
 import { useApp, useCodes, useGet, useMay } from "./app.ts";
 import { Button, Facts, figures, Table, Unread } from "./elements.tsx";
 import { Field } from "./field.tsx";
-import { sum, typedAmount, warsawTime } from "./format.ts";
+import { isSurelyWrong, sum, typedAmount, warsawTime } from "./format.ts";
 import { Letterhead } from "./paper.tsx";
 import { printOnly } from "./print.ts";
 import { fill } from "./texts.ts";
@@ -33,6 +33,10 @@ export function Till() {
   const [by, setBy] = useState(caller.name ?? "");
   const read = useGet<TillJson>("api/till", { date, by });
   const { value, isLoading } = read;
+  const typed = useSheet(`${value?.date} ${value?.by}`);
+  const isUnread = Object.entries(typed[0]).some(([symbol, { float, counted }]) =>
+    [float, counted].some((text) => text.trim() !== "" && amountOf(text, symbol) === undefined),
+  );
   const whose = value?.by ?? texts.nobody;
   return (
     <main id="main" tabIndex={-1}>
@@ -63,21 +67,29 @@ export function Till() {
             </label>
           )}
           <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.stale("api/till")} />
-          <Button label={texts.print} disabled={value === undefined} onClick={() => printOnly("till")} />
+          <Button
+            label={texts.print}
+            disabled={value === undefined || isUnread}
+            onClick={() => printOnly("till")}
+          />
         </div>
         <Unread read={read} />
         {read.time !== undefined && (
           <p role="status">{fill(texts.readAt, format.time(read.time.toISOString()))}</p>
         )}
-        {value !== undefined && <Sheet key={`${value.date} ${value.by}`} till={value} />}
+        {value !== undefined && <Sheet key={`${value.date} ${value.by}`} till={value} typed={typed} />}
       </section>
     </main>
   );
 }
 
-function Sheet({ till }: { readonly till: TillJson }) {
+interface SheetProps {
+  readonly till: TillJson;
+  readonly typed: ReturnType<typeof useSheet>;
+}
+
+function Sheet({ till, typed: [typed, edit] }: SheetProps) {
   const { texts, format } = useApp();
-  const [typed, edit] = useSheet(`${till.date} ${till.by}`);
   const codes = useCodes();
   const symbols = [...new Set([...codes, ...till.currencies.map(({ symbol }) => symbol)])];
   const end = (entry: TillJson["first"]) => entry && `${format.time(entry.time)} · ${entry.id}`;
@@ -85,14 +97,12 @@ function Sheet({ till }: { readonly till: TillJson }) {
     const { came, went, expected, difference, isIdle } = amountsOf(till, symbol, amounts);
     const shown = (amount: number | undefined) => (amount === undefined ? "" : format.amount(amount, symbol));
     const box = (field: keyof Typed) => (
-      <input
+      <AmountBox
         key={field}
-        inputMode="decimal"
-        autocomplete="off"
-        aria-label={`${texts[field]} ${symbol}`}
-        aria-invalid={amounts[field].trim() !== "" && amountOf(amounts[field], symbol) === undefined}
+        label={`${texts[field]} ${symbol}`}
+        symbol={symbol}
         value={amounts[field]}
-        onInput={({ currentTarget }) => edit(symbol, { ...amounts, [field]: currentTarget.value })}
+        onValue={(value) => edit(symbol, { ...amounts, [field]: value })}
       />
     );
     const off = <span class={difference ? "bad" : ""}>{shown(difference)}</span>;
@@ -129,6 +139,47 @@ function Sheet({ till }: { readonly till: TillJson }) {
   );
 }
 
+interface AmountBoxProps {
+  readonly label: string;
+  readonly symbol: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+/** A box of the sheet: the text as it is typed, and otherwise the amount as the sheet shows others. */
+function AmountBox({ label, symbol, value, onValue }: AmountBoxProps) {
+  const { texts, format } = useApp();
+  const own = useId();
+  const input = useRef<HTMLInputElement>(null);
+  const [isTyping, setTyping] = useState(false);
+  // The other text that stands in the box now is replaced by typing, too.
+  useLayoutEffect(() => (isTyping ? input.current?.select() : undefined), [isTyping]);
+  const read = typedAmount(value, symbol, { zero: true });
+  const isTold =
+    "fault" in read && read.fault !== "missing" && (!isTyping || isSurelyWrong(value, read.fault));
+  return (
+    <>
+      <input
+        ref={input}
+        inputMode="decimal"
+        autocomplete="off"
+        aria-label={label}
+        aria-invalid={isTold}
+        aria-describedby={isTold ? own : undefined}
+        value={isTyping || "fault" in read ? value : format.amount(read.amount, symbol)}
+        onFocus={() => setTyping(true)}
+        onBlur={() => setTyping(false)}
+        onInput={({ currentTarget }) => onValue(currentTarget.value)}
+      />
+      {isTold && (
+        <p class="fault" role="status" id={own}>
+          {texts.amountFault[read.fault]}
+        </p>
+      )}
+    </>
+  );
+}
+
 /** The amounts of one currency. Undefined where what was typed is none. */
 function amountsOf(till: TillJson, symbol: string, typed: Typed) {
   const flow = till.currencies.find((each) => each.symbol === symbol);
@@ -148,14 +199,14 @@ function amountOf(typed: string, symbol: string): number | undefined {
 
 /** The amounts typed on one sheet. They survive another view and a reload, until some are typed on another sheet. */
 function useSheet(of: string): readonly [Draft["typed"], (symbol: string, typed: Typed) => void] {
-  const [draft, setDraft] = useState<Draft>(() => {
-    const kept = JSON.parse(sessionStorage.getItem(storageName) ?? "null") as Draft | null;
-    return kept?.of === of ? kept : { of, typed: {} };
-  });
-  const edit = (symbol: string, typed: Typed) => {
-    const next = { of, typed: { ...draft.typed, [symbol]: typed } };
+  const [draft, setDraft] = useState<Draft | null>(() =>
+    JSON.parse(sessionStorage.getItem(storageName) ?? "null"),
+  );
+  const typed = draft?.of === of ? draft.typed : {};
+  const edit = (symbol: string, amounts: Typed) => {
+    const next = { of, typed: { ...typed, [symbol]: amounts } };
     sessionStorage.setItem(storageName, JSON.stringify(next));
     setDraft(next);
   };
-  return [draft.typed, edit];
+  return [typed, edit];
 }

@@ -149,6 +149,37 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     assert.equal((await cells())[5], "0,00");
   });
 
+  test("The sheet of the till says which amount cannot be read, is not printed with it, and shows amounts as others", async (t) => {
+    const { page } = await visit(t, server.url);
+    await page.getByRole("button", { name: "Till" }).click();
+    const box = page.getByRole("textbox", { name: "Float EUR" });
+    const print = page.getByRole("button", { name: "Print" });
+    for (const [typed, fault] of [
+      ["abc", /not an amount/],
+      ["1,234", /thousands or decimals/],
+    ] as const) {
+      await box.fill(typed);
+      await page.getByRole("status").getByText(fault).waitFor();
+      assert.match(String(await box.getAttribute("aria-describedby")), /./);
+      assert.deepEqual([await box.getAttribute("aria-invalid"), await print.isDisabled()], ["true", true]);
+    }
+    const red = await page
+      .getByRole("status")
+      .getByText("thousands")
+      .evaluate("each => getComputedStyle(each).color");
+    assert.equal(await box.evaluate("each => getComputedStyle(each).borderColor"), red);
+    await box.fill("1234,");
+    assert.equal(await page.getByText("not an amount").count(), 0);
+    await box.press("Tab");
+    await page.getByText("not an amount").waitFor();
+    await box.fill("1234,5");
+    await box.press("Tab");
+    assert.deepEqual([await box.inputValue(), await print.isDisabled()], ["1,234.50", false]);
+    await page.getByRole("textbox", { name: "Counted EUR" }).press("Shift+Tab");
+    await page.keyboard.type("7");
+    assert.equal(await box.inputValue(), "7");
+  });
+
   test("The page keeps a long name and the largest balance inside a phone's width", async (t) => {
     const { page } = await visit(t, server.url, { viewport: { width: 360, height: 800 } });
     const first = "Wolfeschlegelsteinhausenbergerdorff-Aleksandra";
