@@ -12,7 +12,6 @@ interface FieldProps {
   /** The message about a wrong value. */
   readonly fault?: string | undefined;
   readonly type?: "text" | "password" | "date";
-  readonly autofocus?: boolean;
   readonly inputMode?: "numeric" | "decimal";
   readonly maxLength?: number;
   readonly min?: string;

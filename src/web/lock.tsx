@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Desk } from "./desk.ts";
 import { Field } from "./field.tsx";
 import { mayHavePin, mostWrongPins, type Session } from "./session.ts";
@@ -50,6 +50,9 @@ export function Lock({ session, desk, texts }: LockProps) {
     isRefused && texts.tokenWrong,
     wrongPins > 0 && wrongPinText(stage, mostWrongPins - wrongPins, texts),
   ].filter((text) => text !== false);
+  const form = useRef<HTMLFormElement>(null);
+  // Browsers honour `autofocus` once for each document.
+  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), [stage, isRefused, wrongPins]);
   // Keys are derived from PINs slowly, on purpose.
   const [isBusy, setBusy] = useState(false);
   const enter = async () => {
@@ -63,7 +66,7 @@ export function Lock({ session, desk, texts }: LockProps) {
   };
   return (
     <main class="lock">
-      <form class="card" onSubmit={() => void enter()}>
+      <form class="card" ref={form} onSubmit={() => void enter()}>
         <h1>{stage === "token" ? texts.tokenAsked : texts.locked}</h1>
         <p>{{ button: texts.lockedHint, pin: texts.pinHint, token: texts.tokenHint, open: "" }[stage]}</p>
         {messages.map((text) => (
@@ -71,15 +74,12 @@ export function Lock({ session, desk, texts }: LockProps) {
             {text}
           </p>
         ))}
-        {stage === "token" && (
-          <Field label={texts.token} type="password" autofocus value={token} onValue={setToken} />
-        )}
+        {stage === "token" && <Field label={texts.token} type="password" value={token} onValue={setToken} />}
         {(stage === "pin" || (stage === "token" && mayHavePin())) && (
           <Field
             key={stage}
             label={stage === "pin" ? texts.pin : texts.newPin}
             type="password"
-            autofocus={stage === "pin"}
             inputMode="numeric"
             value={pin}
             onValue={setPin}
