@@ -144,6 +144,15 @@ describe("The scripts of docs/OPERATIONS.md for SQLite, beside a server that ask
       }
     });
 
+    test("A file whose name the script does not give is not taken for the newest checkpoint", async () => {
+      for (const name of ["after-backup", "9999-01-01"]) {
+        writeFileSync(join(folder, `${name}.checkpoint`), "not read");
+      }
+      const { stdout, stderr, exit } = await nightly();
+      assert.equal(exit, 0, stderr);
+      assert.match(stdout, /\ncompared\t1\n/);
+    });
+
     test("A ledger that lacks entries exits with 11 and gets no checkpoint, on each night again", async () => {
       const copy = desk.path("copy.db");
       const before = made();
