@@ -10,12 +10,14 @@ import { commands } from "./support/commands.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
+const decisions = readdirSync(join(root, "docs/decisions")).map((file) => `docs/decisions/${file}`);
 const pages = readdirSync(root)
   .filter((file) => file.endsWith(".md"))
   .concat(
     readdirSync(join(root, "docs"))
       .filter((file) => /\.\w+$/.test(file) && !file.endsWith(".webp"))
       .map((file) => `docs/${file}`),
+    decisions,
   );
 
 test("docs/ERRORS.md has a row for every code, with its status and its exit", () => {
@@ -82,8 +84,16 @@ test("Every row of a table in a page has as many cells as its head", () => {
   assert.deepEqual(wrong, []);
 });
 
-test("Every file that docs/ARCHITECTURE.md, docs/LEDGER.md and docs/DECISIONS.md name exists", () => {
-  for (const page of ["docs/ARCHITECTURE.md", "docs/LEDGER.md", "docs/DECISIONS.md"]) {
+test("docs/DECISIONS.md lists every decision, by its number and title", () => {
+  const listed = read("docs/DECISIONS.md").matchAll(/^(\d+)\. \[(.+)\]\((decisions\/.+)\)$/gm);
+  assert.deepEqual(
+    [...listed].map(([, number, title, page]) => [`docs/${page}`, `# ${number}. ${title}`]),
+    decisions.sort().map((page) => [page, read(page).split("\n", 1)[0]]),
+  );
+});
+
+test("Every file that docs/ARCHITECTURE.md, docs/LEDGER.md and the decisions name exists", () => {
+  for (const page of ["docs/ARCHITECTURE.md", "docs/LEDGER.md", ...decisions]) {
     for (const [, path = ""] of read(page).matchAll(/`((?:src|test|docs|bench)\/[\w./-]+)`/g)) {
       assert.ok(
         readdirSync(join(root, dirname(path))).includes(path.split("/").filter(Boolean).at(-1) ?? ""),

@@ -8,7 +8,7 @@ const windowMs = 1000;
 
 /**
  * A limit on what each token, or address without one, asks for in a second. Not @fastify/rate-limit, which refuses all
- * of a burst that exceeds it (docs/DECISIONS.md).
+ * of a burst that exceeds it (docs/decisions/0021-rate-limits.md).
  */
 export class RateLimit {
   readonly #perSecond: number;
