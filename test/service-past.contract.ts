@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, before, describe, test } from "node:test";
 import type { Pesel } from "../src/core/pesel.ts";
-import type { ExchangeService, PageRequest } from "../src/core/service.ts";
+import type { ExchangeService, PageRequest, StatementRequest } from "../src/core/service.ts";
 import type { Subject } from "./service.contract.ts";
 import { cash } from "./service-changes.contract.ts";
 import { exported } from "./support/bookkeeping.ts";
@@ -35,6 +35,8 @@ export function describePast(subjectNow: () => Subject): void {
     setClock(time);
     await service.change(cash("deposit", pesel, words));
   };
+
+  const statement = (page: Partial<StatementRequest>) => service.statement(adult(1), { limit: 10, ...page });
 
   describe("an account at a time", () => {
     const balancesAt = async (pesel: Pesel, time: string) =>
@@ -113,6 +115,27 @@ export function describePast(subjectNow: () => Subject): void {
         "The request is not valid: at must be at least 10 seconds ago, because entries from before it may still be on their way.",
       );
       assert.deepEqual(fields, [{ pointer: "/at", detail: "must be at least 10 seconds ago" }]);
+    });
+  }
+
+  for (const [what, name, verb, ask] of [
+    ["a statement from a day", "from", "begun", () => statement({ from: "2026-06-09" })],
+    ["a statement up to a day", "to", "ended", () => statement({ to: "2026-06-08" })],
+    ["an export up to a day", "to", "ended", () => exported(service, { format: "csv", to: "2026-06-08" })],
+  ] as const) {
+    test(`${what} that ${verb} in the last 10 seconds is refused`, async () => {
+      setClock("2026-06-08T21:59:59Z");
+      await ask();
+      setClock("2026-06-08T22:00:09.999Z");
+      const detail = `must have ${verb} at least 10 seconds ago`;
+      const { fields } = await refuses(
+        ask(),
+        "invalid-request",
+        `The request is not valid: ${name} ${detail}, because entries from before it may still be on their way.`,
+      );
+      assert.deepEqual(fields, [{ pointer: `/${name}`, detail }]);
+      setClock("2026-06-08T22:00:10Z");
+      await ask();
     });
   }
 

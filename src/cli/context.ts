@@ -2,6 +2,7 @@ import type { ReadStream } from "node:tty";
 import type { Command } from "commander";
 import type { ExchangeService } from "../core/service.ts";
 import type { Access } from "../ledger/store.ts";
+import type { RatesRole } from "../rates/trading.ts";
 import { type Config, readConfig } from "./config.ts";
 import type { Exit } from "./exits.ts";
 import { Questions } from "./questions.ts";
@@ -57,14 +58,20 @@ export class Context {
   /**
    * Opens the service that the settings name, here or behind HTTP.
    * @param usesRates whether a service in this process needs them
+   * @param ratesRole a command that settles may put a new rate table in force
    */
   async service(
     access: Access = "read",
     usesRates = this.command.options.some(({ long }) => long === "--rates"),
+    ratesRole: RatesRole = access === "read" ? "read" : "settle",
   ): Promise<ExchangeService> {
     this.signals.watch();
     const { openService } = await import("./open.ts");
-    this.#service = await openService(this.command.opts<Settings>(), access, usesRates);
+    this.#service = await openService(
+      this.command.opts<Settings>(),
+      access,
+      usesRates ? ratesRole : undefined,
+    );
     return this.#service;
   }
 

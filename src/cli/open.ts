@@ -4,6 +4,7 @@ import type { ExchangeService } from "../core/service.ts";
 import type { LedgerService } from "../ledger/service.ts";
 import type { Access, OpenOptions, Store } from "../ledger/store.ts";
 import type { RatesOptions } from "../rates/open.ts";
+import type { RatesRole } from "../rates/trading.ts";
 import type { Settings } from "./settings.ts";
 import type { StoreTarget } from "./target.ts";
 
@@ -16,12 +17,12 @@ export interface Ledger {
 
 /**
  * The service that `settings.url` names.
- * @param usesRates without it, an embedded service has no rates
+ * @param role without one, an embedded service has no rates
  */
 export async function openService(
   settings: Settings,
   access: Access,
-  usesRates: boolean,
+  role: RatesRole | undefined,
 ): Promise<ExchangeService> {
   const { url } = settings;
   if (url.kind === "server") {
@@ -29,8 +30,8 @@ export async function openService(
     const { token, allowPlainHttp } = settings;
     return openHttpService(url.address, { token, allowPlainHttp });
   }
-  if (usesRates) {
-    const { service } = await openLedger(url, settings, { access, serves: false });
+  if (role !== undefined) {
+    const { service } = await openLedger(url, settings, { access, role });
     return service;
   }
   const { LedgerService } = await import("../ledger/service.ts");
@@ -42,7 +43,7 @@ export async function openService(
 export async function openLedger(
   target: StoreTarget,
   settings: Settings,
-  { serves, onEvent, ...options }: OpenOptions & { readonly serves: boolean } & Pick<RatesOptions, "onEvent">,
+  { role, onEvent, ...options }: OpenOptions & Pick<RatesOptions, "role" | "onEvent">,
 ): Promise<Ledger> {
   const store = await openStore(target, options);
   try {
@@ -51,7 +52,7 @@ export async function openLedger(
     const rates = await openRates({
       source,
       ledger: store,
-      role: serves ? "serve" : options.access === "read" ? "read" : "settle",
+      role,
       changeSource,
       operator: operatorOf(),
       maxAgeDays,
@@ -59,7 +60,7 @@ export async function openLedger(
       ...(onEvent && { onEvent }),
     });
     const { LedgerService } = await import("../ledger/service.ts");
-    return { service: new LedgerService(store, rates, undefined, { rests: serves }), store, rates };
+    return { service: new LedgerService(store, rates, undefined, { rests: role === "serve" }), store, rates };
   } catch (error) {
     await store.close();
     throw error;

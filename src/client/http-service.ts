@@ -64,6 +64,7 @@ function readsAt(transport: Transport): Omit<ExchangeService, keyof Changes | "c
       const empty = accountBeforeEntries(pesel) as Account;
       return get("house", { query: { at } }, (held) => ({ ...empty, balances: held[place] }));
     },
+    house: (at) => get("house", { query: { at } }),
     quote: (terms) => get("quote", { query: encodeTerms(terms) }),
     rates: () => get("rates"),
     rateHistory: (currency, days) =>

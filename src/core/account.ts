@@ -90,7 +90,7 @@ export function accountBeforeEntries(pesel: Pesel): Account | undefined {
 }
 
 /** The balance of one currency, 0 if it was never held. */
-export function balanceOf(account: Account, currency: CurrencyCode): bigint {
+export function balanceOf(account: Pick<Account, "balances">, currency: CurrencyCode): bigint {
   return account.balances.find((balance) => balance.currency === currency)?.minor ?? 0n;
 }
 

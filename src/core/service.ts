@@ -4,6 +4,7 @@ import type { CurrencyCode } from "./currency.ts";
 import type { CalendarDate } from "./date.ts";
 import type { ErrorCode, FxError } from "./errors.ts";
 import type { ExchangeOrder, ExchangeTerms, Quote } from "./exchange.ts";
+import type { HousePlace } from "./house.ts";
 import type { Entry, Receipt } from "./journal.ts";
 import type { Money } from "./money.ts";
 import type { Pesel } from "./pesel.ts";
@@ -23,6 +24,8 @@ export interface ExchangeService {
    * @param at a past time, at least 10 seconds ago, so that no entry from before it is still on its way
    */
   account(pesel: Pesel, at?: Date): Promise<Account>;
+  /** The balances of the house's accounts, as of one moment. */
+  house(at?: Date): Promise<Readonly<Record<HousePlace, Account["balances"]>>>;
   /** Settles an order. Resolves only when the exchange is durable. */
   exchange(order: ExchangeOrder): Promise<Settlement>;
   /** Carries out any other change of an account. Resolves only when it is durable. */

@@ -4,6 +4,7 @@ import type { CurrencyCode } from "../core/currency.ts";
 import { addDays, endOfTime, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
+import { type HousePlace, houseNumber } from "../core/house.ts";
 import type { Entry, Receipt } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { CurrentRates, LatestTable, RateOfTable, RateTable, TradingState } from "../core/rates.ts";
@@ -92,6 +93,15 @@ export class LedgerService implements ExchangeService {
     return then ?? accountNotFound("There was no account for this PESEL then.");
   }
 
+  async house(at?: Date): Promise<Readonly<Record<HousePlace, Account["balances"]>>> {
+    // Together, so that money on its way from one to the other is not in both.
+    const [cash, bank] = await Promise.all([
+      this.account(houseNumber("cash"), at),
+      this.account(houseNumber("bank"), at),
+    ]);
+    return { cash: cash.balances, bank: bank.balances };
+  }
+
   async #accountNow(pesel: Pesel): Promise<StoredAccount> {
     return (await this.#store.account(pesel)) ?? accountNotFound();
   }
@@ -168,6 +178,7 @@ export class LedgerService implements ExchangeService {
     if (last !== undefined && last.pesel !== pesel) unknownCursor();
     const start = from === undefined ? undefined : startOfDay(from);
     const end = to === undefined || to === endOfTime ? undefined : startOfDay(addDays(to, 1));
+    this.#requireBounds(start, end);
     const period = { start, end, before: last?.sequence, limit };
     const { page, hasMore, opening, closing } = await entriesOf(this.#store, account, period);
     const items = page.map(receiptOf);
@@ -266,15 +277,23 @@ export class LedgerService implements ExchangeService {
     const { from = "", to = endOfTime, at } = request;
     if (from > to) throw invalid("from", "is after to");
     this.#requireSettled(at);
+    this.#requireBounds(undefined, to === endOfTime ? undefined : startOfDay(addDays(to, 1)));
     yield* exportJournal(this.#store, request, this.#pause());
   }
 
   /** @throws FxError invalid-request if entries from before `at` may still be on their way */
-  #requireSettled(at: Date | undefined): void {
+  #requireSettled(at: Date | undefined, name = "at", verb = "be"): void {
     if (at === undefined || at.getTime() + limits.settledAfterMs <= this.#now().getTime()) return;
-    const detail = `must be at least ${limits.settledAfterMs / 1000} seconds ago`;
+    const detail = `must ${verb} at least ${limits.settledAfterMs / 1000} seconds ago`;
     const why = "because entries from before it may still be on their way";
-    throw invalid("at", detail, `The request is not valid: at ${detail}, ${why}.`);
+    throw invalid(name, detail, `The request is not valid: ${name} ${detail}, ${why}.`);
+  }
+
+  /** @throws FxError invalid-request if entries from before a bound of the period may still be on their way */
+  #requireBounds(start: Date | undefined, end: Date | undefined): void {
+    const now = this.#now();
+    if (start !== undefined && start <= now) this.#requireSettled(start, "from", "have begun");
+    if (end !== undefined && end <= now) this.#requireSettled(end, "to", "have ended");
   }
 
   #pause(signal?: AbortSignal): Pause {

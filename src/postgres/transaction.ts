@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import { FxError } from "../core/errors.ts";
-import type { TableInForce } from "../core/rates.ts";
+import { isEntryId } from "../ledger/ids.ts";
 import { CommitDeadline, possiblyDone } from "../ledger/limits.ts";
-import type { NewEpoch } from "../ledger/rows.ts";
+import { encodeAcceptance } from "../ledger/rows.ts";
 import type { Decision, LedgerView, Lookup } from "../ledger/store.ts";
 import type { GivenTable, SqlRow, SqlStatement } from "../sql/statements.ts";
 import { accountsOf, entriesOf, keyedOf, refusalsOf, tableInForce, viewOf } from "../sql/view.ts";
@@ -11,7 +10,10 @@ import { type Connection, givenAsLists, rowsOf } from "./connection.ts";
 import { ConnectionLost, isLockTimeout, isRolledBack, isTaken } from "./failures.ts";
 
 const readCommitted = "isolation level read committed";
-const findEntries = "select id, hash from journal where id = any(?1::uuid[])";
+/** Entries by their ids, and epochs by their numbers. */
+const findWritten =
+  "select id::text as name, hash from journal where id = any(?1::uuid[]) " +
+  "union all select epoch::text, hash from accepted_table where epoch::text = any(?2::text[])";
 /** In the order of PESELs, so that no two processes wait for each other. */
 const lockAccounts = "select pesel from account where pesel = any(?1::bigint[]) order by pesel for update";
 /** Has transactions that change the table in force, and no account, wait for each other. The first epoch is never changed. */
@@ -76,10 +78,11 @@ async function load(connection: Connection, lookups: readonly Lookup[]): Promise
 
 /** A decision whose COMMIT was sent and not answered. */
 interface Unanswered<T> {
-  /** By id. The hash tells this decision's entries from those of another try under the same ids. */
+  /**
+   * The hashes of its entries, by id, and of its epoch, by number. They tell what it wrote from what another try, or
+   * another process, wrote under the same names.
+   */
   readonly hashes: ReadonlyMap<string, string>;
-  /** The epoch that it begins. */
-  readonly accepted: (Pick<NewEpoch, "table" | "suspension"> & { readonly epoch: number }) | undefined;
   readonly answer: T;
   readonly deadline: CommitDeadline;
 }
@@ -90,7 +93,7 @@ const racesAtMost = 2;
 /**
  * One `transact`, tried until it is known to be committed. Two round trips: one loads and locks, one writes and commits.
  *
- * After a lost COMMIT the next try looks for its entries, or for the rate table that it put in force. By then it cannot be
+ * After a lost COMMIT the next try looks for its entries, or for the epoch that it began. By then it cannot be
  * committed any more behind our back: its accounts or the epochs are locked, so it has ended; or an account or the first
  * epoch is new, and then the one of two tries that commits last fails on its key.
  */
@@ -133,8 +136,9 @@ export class Transaction<T> {
     // A decision whose COMMIT was lost may still hold its locks.
     const skipsLocked = this.#skipsLocked && !this.mayBeDone;
     const pesels = [...new Set(this.#lookups.map(({ pesel }) => pesel))];
-    const ids = this.#unanswered.flatMap(({ hashes }) => [...hashes.keys()]);
-    const [, locked, view, entries] = await Promise.all([
+    const names = this.#unanswered.flatMap(({ hashes }) => [...hashes.keys()]);
+    const ids = names.filter(isEntryId);
+    const [, locked, view, written] = await Promise.all([
       connection.begin(readCommitted),
       rowsOf(
         connection,
@@ -143,25 +147,18 @@ export class Transaction<T> {
           : [skipsLocked ? `${lockAccounts} skip locked` : lockAccounts, [pesels]],
       ),
       load(connection, this.#lookups),
-      rowsOf(connection, ids.length === 0 ? undefined : [findEntries, [ids]]),
+      rowsOf(connection, names.length === 0 ? undefined : [findWritten, [ids, names]]),
     ]).catch((error) => {
       this.#skipsLocked ||= isLockTimeout(error);
       throw error;
     });
-    const done = this.#doneBefore(entries, view);
+    const done = this.#unanswered.find(({ hashes }) =>
+      written.some(({ name, hash }) => hashes.get(String(name)) === hash),
+    );
     if (done === undefined) return this.#carryOut(connection, skipsLocked ? lockedView(view, locked) : view);
     await commit(connection, [writeLock]);
     done.deadline.require(possiblyDone);
     return done.answer;
-  }
-
-  /** The decision that was committed although its COMMIT got no answer. */
-  #doneBefore(entries: readonly SqlRow[], { inForce }: LedgerView): Unanswered<T> | undefined {
-    return this.#unanswered.find(
-      ({ hashes, accepted }) =>
-        entries.some(({ id, hash }) => hashes.get(String(id)) === hash) ||
-        (accepted !== undefined && isDeepStrictEqual(identityOf(accepted), identityOf(inForce()))),
-    );
   }
 
   async #carryOut(connection: Connection, view: LedgerView): Promise<T> {
@@ -174,22 +171,15 @@ export class Transaction<T> {
       await commit(connection, statements.length === 0 ? [writeLock] : statements);
     } catch (error) {
       const hashes = new Map(writes.entries.map(({ entry, hash }) => [entry.id, hash]));
-      const accepted = writes.accepted && { ...writes.accepted, epoch };
-      const isFound = hashes.size > 0 || accepted !== undefined;
-      if (isFound && error instanceof ConnectionLost) {
-        this.#unanswered.push({ hashes, accepted, answer, deadline });
+      if (writes.accepted) hashes.set(String(epoch), encodeAcceptance(epoch, writes.accepted).hash);
+      if (hashes.size > 0 && error instanceof ConnectionLost) {
+        this.#unanswered.push({ hashes, answer, deadline });
       }
       throw error;
     }
     deadline.require(possiblyDone);
     return answer;
   }
-}
-
-function identityOf(
-  inForce: (Pick<TableInForce, "epoch" | "table"> & Pick<NewEpoch, "suspension">) | undefined,
-) {
-  return [inForce?.epoch, inForce?.table.id, inForce?.suspension];
 }
 
 /** Refuses an account that somebody else keeps locked. One without entries has no row to lock. */

@@ -83,8 +83,8 @@ export function candidates(
 
 /**
  * Chooses the first of the candidates, newest first, that no check holds back or that the operator lets through.
- * @param acceptTable the number or id of the table that an operator lets through. A number counts once: a further
- *   correction under it is another table, and has to be named by its id.
+ * @param acceptTable the number or id of the table that an operator lets through. Once a table of that number has been
+ *   in force, the number lets no other through: a correction under it has to be named by its id.
  */
 export function choose(
   tables: readonly RateTable[],
@@ -107,15 +107,15 @@ function judge(
   acceptTable: string | undefined,
 ): { readonly overridden: boolean } | string {
   if (inForce === undefined) return { overridden: false };
-  // After a change of source and back, a table may be in force again.
+  // After a change of source and back, the same table may be in force again.
   const ofSource = accepted.slice(accepted.findLastIndex(({ source }) => source !== table.source) + 1);
   if (ofSource.some(({ id }) => id === table.id)) {
     return `it was in force before ${inForce.number} replaced it, and no table comes back`;
   }
   const doubt = doubtAbout(table, inForce, past);
   if (doubt === undefined) return { overridden: false };
-  const isNumberSpent = ofSource.some(
-    ({ number, overriddenBy }) => overriddenBy !== undefined && number === table.number,
+  const isNumberSpent = accepted.some(
+    ({ source, number, id }) => source === table.source && number === table.number && id !== table.id,
   );
   if (acceptTable === table.id || (acceptTable === table.number && !isNumberSpent)) {
     return { overridden: true };

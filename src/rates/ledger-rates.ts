@@ -43,6 +43,8 @@ export interface LedgerRatesOptions extends TableRules {
   /** Who answers for a table that `acceptTable` lets through. */
   readonly operator: string;
   readonly now: () => Date;
+  /** Milliseconds since some moment, on a clock that nobody sets. */
+  readonly elapsedMs: () => number;
   readonly onEvent: (event: RatesEvent) => void;
   /** How long a start waits for a newer table, where orders settle at the one in force. */
   readonly newerTableMs: number;
@@ -68,6 +70,8 @@ export class LedgerRates implements CurrentRates {
   #failures = 0;
   /** On the clock of `performance.now()`. */
   #nextRefresh = 0;
+  /** What the source's clock showed, and `elapsedMs` then. */
+  #sourceClock: { readonly time: number; readonly at: number } | undefined;
   /** Whether the last refresh put a table in force. */
   #hasAccepted = false;
 
@@ -204,6 +208,7 @@ export class LedgerRates implements CurrentRates {
     this.#hasAccepted = false;
     const unanswered = await failureOf(() => this.#ask());
     if (this.#closing.signal.aborted) return;
+    known.aheadMs = this.#aheadMs();
     // Also after a failure: a table of the last answer may have come into effect.
     const unsettled = await failureOf(() => this.#acceptAll());
     if (this.#closing.signal.aborted) return;
@@ -223,11 +228,18 @@ export class LedgerRates implements CurrentRates {
   }
 
   async #ask(): Promise<void> {
-    const { source, now } = this.#options;
-    const { tables, date } = await source.tables(this.#closing.signal);
+    const { tables, date } = await this.#options.source.tables(this.#closing.signal);
     // An answer without a date says nothing new of this clock.
-    if (date !== undefined) this.#known.aheadMs = now().getTime() - date.getTime();
+    if (date !== undefined) this.#sourceClock = { time: date.getTime(), at: this.#options.elapsedMs() };
     this.#known.tables = tables;
+  }
+
+  /** How far this clock is ahead of the source's, which goes on while the source does not answer. */
+  #aheadMs(): number {
+    if (this.#sourceClock === undefined) return 0;
+    const { now, elapsedMs } = this.#options;
+    const { time, at } = this.#sourceClock;
+    return Math.round(now().getTime() - (time + elapsedMs() - at));
   }
 
   #outcome(): keyof RatesStatus["fetches"] {

@@ -22,6 +22,7 @@ const defaults = {
   maxAgeDays: 7,
   operator: "unknown",
   now: () => new Date(),
+  elapsedMs: () => performance.now(),
   onEvent: () => {},
   newerTableMs: 2000,
   refreshMs: 5 * 60_000,

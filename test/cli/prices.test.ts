@@ -91,3 +91,36 @@ test("a command with another source than the ledger's quotes at it, says so, and
     assert.equal(doctor.exit, 11);
   }
 });
+
+const argumentsOf = (line: string) => line.split(" ");
+const withoutRates = [
+  "trading suspend --reason slip",
+  "trading resume",
+  "house deposit --account cash --amount 5 --currency USD",
+];
+
+test("a command that settles no order puts no table in force", async (t) => {
+  const folder = newFolder(t);
+  const file = join(folder, "rates.json");
+  const env = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: file };
+  writeFileSync(file, `[${JSON.stringify(old)}]`);
+  await openHere(env.FX_URL, { pln: "100" });
+  const buy = "--from PLN --to USD --to-buy 1".split(" ");
+  assert.equal((await runHere(["exchange", pesel, ...buy], { env })).exit, 0);
+  writeFileSync(file, JSON.stringify([old, at("102", today, 4.1)]));
+  for (const command of withoutRates) {
+    assert.equal((await runHere(argumentsOf(command), { env })).exit, 0, command);
+    const quote = await runHere(["quote", ...buy, "--json"], { env });
+    assert.equal(JSON.parse(quote.stdout).table, old.no, command);
+  }
+});
+
+test("the house's money in a currency of no table leaves a new ledger its choice of a source", async (t) => {
+  const folder = newFolder(t);
+  const env = { FX_URL: `sqlite:${join(folder, "fx.db")}` };
+  await openHere(env.FX_URL, { pln: "100" });
+  const deposit = argumentsOf(withoutRates[2] as string);
+  assert.equal((await runHere(deposit, { env: { ...env, FX_RATES: join(folder, "none.json") } })).exit, 0);
+  const buy = "--from PLN --to USD --to-buy 1 --rates demo".split(" ");
+  assert.equal((await runHere(["exchange", pesel, ...buy], { env })).exit, 0);
+});

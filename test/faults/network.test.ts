@@ -6,7 +6,16 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store, StoredAccount } from "../../src/ledger/store.ts";
 import { openPostgres, type PostgresOptions } from "../../src/postgres/store.ts";
 import { appending, groszEntry, openingEntry } from "../support/entries.ts";
-import { acceptance, adult, fixedRates, opening, table, terms, tradedRates } from "../support/fixture.ts";
+import {
+  acceptance,
+  adult,
+  fixedRates,
+  opening,
+  putInForce,
+  table,
+  terms,
+  tradedRates,
+} from "../support/fixture.ts";
 import { createDatabase, runSql, startPostgres } from "../support/postgres.ts";
 import { type CommitFault, Network } from "../support/proxy.ts";
 import { until } from "../support/until.ts";
@@ -128,6 +137,22 @@ describe("A COMMIT that the network loses", () => {
     proxy.cut();
     await assert.rejects(failing, { code: "storage-unavailable", message: /not known.*same key/ });
     assert.equal((await new LedgerService(direct, rates).exchange(order)).replayed, true);
+  });
+
+  test("A resumption whose COMMIT got no answer does not lift a later suspension", async (t) => {
+    const { store, direct, proxy } = await start(t);
+    const [here, elsewhere] = [store, direct].map((one) => new LedgerService(one, fixedRates(table, one)));
+    await putInForce(direct, table);
+    await elsewhere?.changeTrading({ reason: "a slip", by: "anna" });
+    proxy.nextCommits = ["unanswered"];
+    const resuming = here?.changeTrading({ reason: undefined, by: "ewa" });
+    await until(() => proxy.disturbed > 0);
+    proxy.cut();
+    await until(async () => (await direct.inForce())?.suspension === undefined);
+    await elsewhere?.changeTrading({ reason: "another slip", by: "anna" });
+    proxy.restore();
+    await resuming;
+    assert.equal((await direct.inForce())?.suspension?.reason, "another slip");
   });
 
   test("COMMITs that are lost again and again under load leave every order exactly once", async (t) => {

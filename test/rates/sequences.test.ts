@@ -62,6 +62,7 @@ class Game {
         role: "serve",
         maxAgeDays,
         now: () => new Date(this.#time + process.offMs),
+        elapsedMs: () => this.#time,
         refreshMs: 100 * hourMs,
         retryMs: 100 * hourMs,
       });

@@ -160,6 +160,17 @@ describe("a clock", () => {
     assert.equal(await traded(rates), newer.no);
   });
 
+  test("A clock that jumps ahead while the source does not answer puts no table in force before its day", async () => {
+    let time = noon;
+    const bank = await standIn(newer, ahead);
+    const rates = await openLive(bank, { now: () => time, elapsedMs: () => 0, ...rarely });
+    await bank.mode("refuses");
+    time = new Date(noon.getTime() + dayMs);
+    await rates.refresh(rules);
+    assert.equal(await traded(rates), newer.no);
+    assert.match(rates.status().clock ?? "", /24 hours ahead of/);
+  });
+
   for (const [what, ms] of [
     ["right", 0],
     ["behind", -hour],

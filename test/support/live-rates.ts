@@ -40,14 +40,16 @@ interface LiveOptions extends Partial<RatesOptions> {
 /** Rates of `bank` at noon of 9 June 2026 that refresh every 10 ms, with their events and their ledger. */
 export async function openLive(bank: NbpStandIn, { limits, inForce, ...options }: LiveOptions = {}) {
   const events = ratesEvents();
-  bank.clock = options.now ?? (() => noon);
+  const { now = () => noon } = options;
+  bank.clock = now;
   const ledger = options.ledger ?? openSqlite(":memory:");
   if (inForce !== undefined) await putInForce(ledger, identified(inForce, bank.url));
   const rates = await openRates({
     source: openApi(bank.url, limits),
     ledger,
     role: "serve",
-    now: () => noon,
+    now,
+    elapsedMs: () => now().getTime(),
     onEvent: events.onEvent,
     refreshMs: 10,
     retryMs: 10,

@@ -79,18 +79,13 @@ function placeOption(): Option {
 
 async function showHouse(context: Context, { at, json }: AtOptions): Promise<void> {
   const { stdout, stderr } = context.terminal;
-  const service = await context.service();
-  // Together, so that money on its way from one to the other is not in both.
-  const accounts = await Promise.all([
-    service.account(houseNumber("cash"), at),
-    service.account(houseNumber("bank"), at),
-  ]);
-  const [{ balances: cash }, { balances: bank }] = accounts;
-  if (json) return context.document((await import("../../wire/cash.ts")).house.encode({ cash, bank }));
-  const held = accounts.flatMap(({ balances }) => balances.map(({ currency }) => currency));
-  const rows = [...new Set(held)]
+  const held = await (await context.service()).house(at);
+  if (json) return context.document((await import("../../wire/cash.ts")).house.encode(held));
+  const places = [held.cash, held.bank];
+  const currencies = new Set(places.flat().map(({ currency }) => currency));
+  const rows = [...currencies]
     .sort(compareCurrencies)
-    .map((currency) => [currency, ...accounts.map((account) => balanceOf(account, currency))] as const);
+    .map((currency) => [currency, ...places.map((balances) => balanceOf({ balances }, currency))] as const);
   writeSections(stdout, amountsText(stdout, ["Currency", "Cash", "Bank"], rows));
   if (rows.length === 0) write(stderr, "The house has put nothing in.");
 }

@@ -4,6 +4,7 @@ import { pln } from "../../core/currency.ts";
 import type { Decimal } from "../../core/decimal.ts";
 import { FxError } from "../../core/errors.ts";
 import type { Quote } from "../../core/exchange.ts";
+import { housePlaceOf } from "../../core/house.ts";
 import type { Receipt } from "../../core/journal.ts";
 import { requestedMinor } from "../../core/money.ts";
 import type { Pesel } from "../../core/pesel.ts";
@@ -117,9 +118,10 @@ export async function settle(
   }
 }
 
-/** PLN and whatever an account holds need no rate table. */
-function needsRates(request: AccountRequest): boolean {
-  return request.kind === "exchange" || (request.kind === "deposit" && request.currency !== pln);
+/** PLN, whatever an account holds, and the house's own money need no rate table. */
+function needsRates({ kind, pesel, ...request }: AccountRequest): boolean {
+  if (kind !== "deposit") return kind === "exchange";
+  return "currency" in request && request.currency !== pln && housePlaceOf(pesel) === undefined;
 }
 
 /** A dry run of the request; the settlement, if the request was done before under its key. */

@@ -23,7 +23,8 @@ export function defineTrading(program: FxCommand, context: Context): void {
     });
 
   const change = async (options: CommandOptions, reason: string | undefined) => {
-    const service = await context.service("write");
+    // A table that is to be stopped must not come into force first.
+    const service = await context.service("write", true, "read");
     const changed = context.sending.send(undefined, () => service.changeTrading({ reason, by: undefined }));
     await tell(context, options, await changed);
   };

@@ -50,14 +50,7 @@ export function accountHandlers(context: HandlerContext, reads: ReadHandlers) {
 
   return {
     ...{ createAccount, account, personalData },
-    house: reads.atOnce("house", async ({ query: { at } }) => {
-      // Together, so that money on its way from one to the other is not in both.
-      const [cash, bank] = await Promise.all([
-        service.account(houseNumber("cash"), at),
-        service.account(houseNumber("bank"), at),
-      ]);
-      return { cash: cash.balances, bank: bank.balances };
-    }),
+    house: reads.atOnce("house", ({ query: { at } }) => service.house(at)),
     statement: reads.inTurn(
       "statement",
       ({ query, parameter }) => {

@@ -152,7 +152,7 @@ async function examineStore(target: StoreTarget, settings: Settings): Promise<Ch
     return [wrong("store", detail), ...(await examineSource(settings.rates)).checks];
   }
   try {
-    const { service, store, rates } = await openLedger(target, settings, { access: "read", serves: false });
+    const { service, store, rates } = await openLedger(target, settings, { access: "read", role: "read" });
     try {
       await store.ping();
       const { checks, clock } = await examineSource(settings.rates, store);

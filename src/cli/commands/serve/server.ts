@@ -71,7 +71,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   let tell = (event: (log: FastifyBaseLogger) => void): void => void early.push(event);
   const ledger = await openLedger(settings.db, settings, {
     access: "create",
-    serves: true,
+    role: "serve",
     onNotice: (notice) => tell((log) => log.warn(`database: ${notice}`)),
     onEvent: (event) => tell((log) => logRates(log, event)),
   });
