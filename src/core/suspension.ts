@@ -24,6 +24,7 @@ export function planSuspension(
     throw new FxError(
       "rates-unavailable",
       "No rate table has been in force yet, so no order settles, and there is no trading to suspend or resume.",
+      { retryAfterSeconds: 60 },
     );
   }
   const { suspension } = inForce;

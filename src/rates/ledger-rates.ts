@@ -70,7 +70,7 @@ export class LedgerRates implements CurrentRates {
   #failures = 0;
   /** On the clock of `performance.now()`. */
   #nextRefresh = 0;
-  /** What the source's clock showed, and `elapsedMs` then. */
+  /** The time by the source at its last answer, and `elapsedMs` at that moment. */
   #sourceClock: { readonly time: number; readonly at: number } | undefined;
   /** Whether the last refresh put a table in force. */
   #hasAccepted = false;

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { compareDecimals, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import { opening } from "./accounts.ts";
-import { cash, reversal } from "./cash.ts";
+import { houseCash, reversal } from "./cash.ts";
 import { nearMiss } from "./near-miss.ts";
 import { order } from "./orders.ts";
 
@@ -142,7 +142,7 @@ function requireNothingLost(text: string, part: Part): void {
 
 /** The names of all fields of bodies and lines. */
 const fieldNames = [
-  ...[opening, order, cash, reversal].flatMap(({ shape }) => Object.keys(shape)),
+  ...[opening, order, houseCash, reversal].flatMap(({ shape }) => Object.keys(shape)),
   ...["kind", "receipt", "key", "table"],
 ];
 

@@ -110,7 +110,12 @@ for (const adapter of adapters) {
       const [store] = await stores(t);
       const service = new LedgerService(store, fixedRates(table, store), () => now);
       for (const request of [suspend("why"), resume]) {
-        await refuses(service.changeTrading(request), "rates-unavailable", /no trading to suspend/);
+        const error = await refuses(
+          service.changeTrading(request),
+          "rates-unavailable",
+          /no trading to suspend/,
+        );
+        assert.ok(error.retryAfterSeconds);
       }
       assert.equal(await store.inForce(), undefined);
     });

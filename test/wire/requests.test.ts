@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import type * as z from "zod";
+import * as z from "zod";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
 import { atQuery, opening as openingShape } from "../../src/wire/accounts.ts";
@@ -124,6 +124,14 @@ describe("gap: a field given twice", () => {
     assert.throws(() => parseJson('{"toBuy":10,"toBuy":20}'), {
       message: "The body is not valid: toBuy is given more than once.",
     });
+  });
+
+  test("Every field of every operation's body is named", () => {
+    const names = Object.values(operations).flatMap((operation) =>
+      "body" in operation && operation.body instanceof z.ZodObject ? Object.keys(operation.body.shape) : [],
+    );
+    assert.ok(names.includes("account"));
+    for (const name of names) assert.equal(refusedFor(`{"${name}":1,"${name}":2}`), `/${name}`);
   });
 
   test("A field given twice in two spellings is refused", () => {
