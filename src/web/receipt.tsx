@@ -8,7 +8,14 @@ import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
-import { fill } from "./texts.ts";
+import { fill, type Texts } from "./texts.ts";
+import { rateText } from "./ticket.tsx";
+
+/** The labels of the money that left the account and of what came to it, which say who gave it to whom. */
+function movementLabels({ kind }: EntryJson, texts: Texts): readonly [string, string] {
+  if (kind === "exchange") return [texts.customerSold, texts.customerBought];
+  return kind === "reversal" ? [texts.out, texts.in] : [texts.paidOut, texts.paidIn];
+}
 
 interface ReceiptProps {
   readonly entry: EntryJson;
@@ -26,11 +33,11 @@ export function Receipt({ entry, onClose }: ReceiptProps) {
   const exchange = entry.kind === "exchange" ? entry : undefined;
   const note = noteOf(entry);
   const by = "by" in entry && typeof entry.by === "string" ? entry.by : undefined;
+  const [outLabel, inLabel] = movementLabels(entry, texts);
   const facts: readonly Fact[] = [
-    [texts.spent, moved.out && <strong>{format.money(moved.out)}</strong>],
-    [texts.gained, moved.in && <strong>{format.money(moved.in)}</strong>],
-    [texts.bid, exchange?.bid == null ? undefined : format.rate(exchange.bid)],
-    [texts.ask, exchange?.ask == null ? undefined : format.rate(exchange.ask)],
+    [outLabel, moved.out && <strong>{format.money(moved.out)}</strong>],
+    [inLabel, moved.in && <strong>{format.money(moved.in)}</strong>],
+    [texts.rate, exchange && rateText(exchange, format)],
     [texts.table, exchange && `${exchange.table}, ${format.date(exchange.effectiveDate)}`],
     [texts.note, note ?? undefined],
     [texts.reverses, entry.kind === "reversal" ? entry.reverses : undefined],

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { AccountJson } from "../wire/accounts.ts";
-import type { QuoteJson } from "../wire/exchanges.ts";
+import type { ExchangeJson, QuoteJson } from "../wire/exchanges.ts";
 import { useApp, useCustomer, useDraft, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
 import { orderOf, orderOut } from "./customer.ts";
@@ -175,7 +175,7 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
 }
 
 /** As people say it: złotys for one unit of foreign money, or both sides of two foreign currencies. */
-function rateText({ sold, bought, bid, ask, rate }: QuoteJson, format: Format): string {
+export function rateText({ sold, bought, bid, ask, rate }: ExchangeJson, format: Format): string {
   const one = (symbol: string, value: number, other: string) =>
     `1\u00a0${symbol} = ${format.rate(value)}\u00a0${other}`;
   if (bid === null && ask !== null) return one(bought.symbol, ask, "PLN");

@@ -74,8 +74,9 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await openAccount(page, { pesel: adult(2), first: "Adam", surname: "Bąk", initial: "10000" });
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1 000,50" });
     await confirm.click();
-    await receipt.getByText("Received").waitFor();
-    assert.match(await receipt.innerText(), /1,000\.50\s*USD/);
+    await receipt.getByText("Customer bought").waitFor();
+    const told = /Customer sold\s*[\d,.]+\sPLN\s*Customer bought\s*1,000\.50\sUSD\s*Rate\s*1\sUSD = [\d.]+\sPLN/;
+    assert.match(await receipt.innerText(), told);
     await balancesAre(page, { USD: "1,000.50" });
     await ask(page, { from: "USD", to: "PLN", side: "Sell", amount: "1000.50" });
     await confirm.click();
@@ -211,7 +212,7 @@ describe("the page for tellers", { skip: noBrowser }, () => {
       await page.getByRole("textbox", { name: "Sum" }).fill(what === "Deposit" ? "50" : "20");
       await page.getByRole("button", { name: what }).click();
       await page.getByRole("button", { name: "Yes, do it" }).click();
-      await receipt.getByText(what).first().waitFor();
+      await receipt.getByText(what === "Deposit" ? "Paid in" : "Paid out", { exact: true }).waitFor();
     }
     await balancesAre(page, { PLN: "130.00" });
     await ask(page, { from: "PLN", to: "USD", side: "Sell", amount: "100" });

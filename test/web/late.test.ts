@@ -531,13 +531,13 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
       await confirm.waitFor();
       await page.evaluate(translate);
       const ticket = (await page.locator("section.ticket").innerText()).replace(/\s+/g, " ");
-      assert.match(ticket, new RegExp(`You receive ${amount}(\\.00)? ${to}`));
+      assert.match(ticket, new RegExp(`Customer receives ${amount}(\\.00)? ${to}`));
       assert.match(ticket, new RegExp(`1 ${to} = `));
       await confirm.click();
-      await receipt.getByText("Received").waitFor();
+      await receipt.getByText("Customer bought").waitFor();
       await eventually(
         () => receipt.innerText(),
-        (text) => new RegExp(`Received\\s+${amount}(\\.00)?\\s${to}`).test(text),
+        (text) => new RegExp(`Customer bought\\s+${amount}(\\.00)?\\s${to}`).test(text),
       );
       await page.evaluate(translate);
     }
