@@ -12,7 +12,8 @@ export interface Order extends DeskRequest {
 
 /** A message about an order: the name of a text, or a failure. */
 export type Message =
-  | { readonly text: "rateMoved" | "notSoFar" | "givenUp" | "notSent" | "reasonMissing" }
+  | { readonly text: "rateMoved"; readonly was: QuoteJson }
+  | { readonly text: "notSoFar" | "givenUp" | "notSent" | "reasonMissing" }
   | { readonly failure: unknown };
 
 /**

@@ -221,6 +221,6 @@ export class Desk extends Watched {
 
   #askAgain({ pesel, quote }: Order): void {
     this.#reads.stale("api/rates", "api/quote");
-    if (quote !== undefined) void this.askExchange(pesel, wishOf(quote), { text: "rateMoved" });
+    if (quote !== undefined) void this.askExchange(pesel, wishOf(quote), { text: "rateMoved", was: quote });
   }
 }

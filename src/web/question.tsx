@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
 import type { EntryKind } from "../core/journal.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
+import type { QuoteJson } from "../wire/exchanges.ts";
 import type { MoneyJson } from "../wire/fields.ts";
 import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
@@ -21,16 +22,22 @@ import { groupedPesel, sum } from "./format.ts";
 import { accountUrl, change } from "./requests.ts";
 import { fill } from "./texts.ts";
 
+/** The account of an order, and the balances that it changes, unless it may have been done already. */
+function useBalances(order: Order) {
+  const { pesel } = order;
+  const isHouse = housePlaceOf(pesel) !== undefined;
+  const account = useGet<ListedAccountJson>(isHouse ? undefined : accountUrl(pesel)).value;
+  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const changes = account === undefined || isOut ? [] : balanceChanges(account, order);
+  return { account, isOut, changes, isShort: changes.some(({ after }) => after < 0) };
+}
+
 /** An order's holder, the money that leaves and comes, and the balances after it. */
 function OrderFacts({ order }: { readonly order: Order }) {
   const { texts, format } = useApp();
   const { kind, pesel, holder, renamed, undone } = order;
   const { note } = order.body as { readonly note?: string };
-  const isHouse = housePlaceOf(pesel) !== undefined;
-  const account = useGet<ListedAccountJson>(isHouse ? undefined : accountUrl(pesel)).value;
-  const changes = account === undefined ? [] : balanceChanges(account, order);
-  // If the order may have been done, the balances may already be those after it.
-  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const { account, isOut, changes, isShort } = useBalances(order);
   const facts: readonly Fact[] = [
     [texts.holder, `${holder.name} ${holder.surname} · ${groupedPesel(pesel)}`],
     [texts.newName, renamed && `${renamed.name} ${renamed.surname}`],
@@ -38,7 +45,7 @@ function OrderFacts({ order }: { readonly order: Order }) {
     [texts.out, order.out && `−${format.money(order.out)}`],
     [texts.in, order.in && `+${format.money(order.in)}`],
     [texts.note, note],
-    ...(isOut ? [] : changes).map(
+    ...changes.map(
       ({ symbol, before, after }): Fact => [
         fill(texts.balanceIn, symbol),
         before === after
@@ -51,8 +58,7 @@ function OrderFacts({ order }: { readonly order: Order }) {
     !isOut &&
     account?.blocked === true &&
     (order.out !== undefined || kind === "closing" || kind === "block");
-  const isShort = !isOut && changes.some(({ after }) => after < 0);
-  const isFull = !isOut && kind === "closing" && changes.some(({ before }) => before !== 0);
+  const isFull = kind === "closing" && changes.some(({ before }) => before !== 0);
   return (
     <>
       <Facts class="facts figures" of={facts} />
@@ -82,11 +88,17 @@ function balanceChanges(account: ListedAccountJson, order: Order): readonly Bala
   });
 }
 
-/** The words of a message. */
-function useMessageText(): (message: Message) => string {
-  const { texts } = useApp();
+/** The words of a message, with the price now, where there is one. */
+function useMessageText(): (message: Message, quote?: QuoteJson) => string {
+  const { texts, format } = useApp();
   const failureText = useFailureText();
-  return (message) => ("text" in message ? texts[message.text] : failureText(message.failure));
+  // The other amount is the one that was typed.
+  const priced = ({ side, sold, bought }: QuoteJson) => format.money(side === "toBuy" ? sold : bought);
+  return (message, quote) => {
+    if ("failure" in message) return failureText(message.failure);
+    if (message.text !== "rateMoved" || quote === undefined) return texts[message.text];
+    return fill(texts.rateMoved, priced(message.was), priced(quote));
+  };
 }
 
 interface AskedProps {
@@ -102,7 +114,12 @@ export function Asked({ pesel, kinds, label }: AskedProps) {
   const messageText = useMessageText();
   if (at !== undefined && at.stage !== "asking" && kinds.includes(at.order.kind)) {
     return (
-      <Question key={at.order.key} {...{ pesel, label, at }} message={message && messageText(message.what)} />
+      <Question
+        key={at.order.key}
+        {...{ pesel, label, at }}
+        message={message && messageText(message.what, at.order.quote)}
+        isMoved={message !== undefined && "was" in message.what}
+      />
     );
   }
   return message !== undefined && kinds.includes(message.kind) ? (
@@ -115,10 +132,12 @@ interface QuestionProps {
   readonly label: string;
   readonly at: Exclude<OrderState, { stage: "asking" }>;
   readonly message: string | undefined;
+  /** Whether it is asked again because the rate has moved. */
+  readonly isMoved: boolean;
 }
 
 /** An order's facts, what is known of it, and what can be done about it. */
-function Question({ pesel, label, at, message }: QuestionProps) {
+function Question({ pesel, label, at, message, isMoved }: QuestionProps) {
   const { desk, texts } = useApp();
   const { order, stage } = at;
   /** Whether the teller is asked whether to give the order up, although it may still be done. */
@@ -126,7 +145,12 @@ function Question({ pesel, label, at, message }: QuestionProps) {
   const notice = isLeaving ? texts.mayStillBeDone : isUnknown(at) && texts.outcomeUnknown;
   const section = useRef<HTMLElement>(null);
   useFocusReturn();
-  useLayoutEffect(() => takeFocus(section.current?.querySelector("input, .primary")), []);
+  // An Enter out of habit confirms neither another price nor what the account has not enough for.
+  const isDoubtful = useBalances(order).isShort || isMoved;
+  useLayoutEffect(
+    () => takeFocus(section.current?.querySelector(isDoubtful ? "input, .plain" : "input, .primary")),
+    [],
+  );
   const { key } = order;
   const hasReason = "reason" in order.body;
   const confirm = () => void desk.confirm(pesel, key);
@@ -153,7 +177,12 @@ function Question({ pesel, label, at, message }: QuestionProps) {
           </>
         ) : (
           <>
-            <Button label={label} class="primary" aria-busy={stage === "sending"} onClick={confirm} />
+            <Button
+              label={label}
+              class={isDoubtful ? "" : "primary"}
+              aria-busy={stage === "sending"}
+              onClick={confirm}
+            />
             {isUnknown(at) && <Unsettled pesel={pesel} at={at} onLeave={() => setLeaving(true)} />}
             {stage === "asked" && <Button label={texts.cancel} class="plain" onClick={cancel} />}
           </>

@@ -12,7 +12,6 @@ const refusals: Readonly<Record<ErrorCode, string>> = {
   underage: pl.peselFault.underage,
   "same-currency": pl.sameCurrency,
   "insufficient-funds": pl.notEnough,
-  "rate-changed": pl.rateMoved,
   "account-closed": pl.closedAccount,
   "account-blocked": pl.blockedAccount,
   "account-not-empty": pl.notEmpty,

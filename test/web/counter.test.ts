@@ -75,7 +75,8 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1 000,50" });
     await confirm.click();
     await receipt.getByText("Customer bought").waitFor();
-    const told = /Customer sold\s*[\d,.]+\sPLN\s*Customer bought\s*1,000\.50\sUSD\s*Rate\s*1\sUSD = [\d.]+\sPLN/;
+    const told =
+      /Customer sold\s*[\d,.]+\sPLN\s*Customer bought\s*1,000\.50\sUSD\s*Rate\s*1\sUSD = [\d.]+\sPLN/;
     assert.match(await receipt.innerText(), told);
     await balancesAre(page, { USD: "1,000.50" });
     await ask(page, { from: "USD", to: "PLN", side: "Sell", amount: "1000.50" });
@@ -136,6 +137,8 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await fillTicket(page, { from: "PLN", to: "USD", side: "Buy", amount: "1000" });
     await exchange.click();
     assert.match(await alert.innerText(), /not enough/i);
+    await page.locator("button:focus", { hasText: "Cancel" }).waitFor();
+    assert.equal(await page.locator("button.primary", { hasText: "Confirm" }).count(), 0);
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1" });
     assert.equal(await alert.count(), 0);
     await confirm.click();

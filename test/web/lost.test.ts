@@ -254,6 +254,9 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
     await openAccount(page, { pesel: adult(33), first: "Ola", surname: "Kowal" });
     await ask(page, buy100);
     const before = await page.locator("section.ticket").innerText();
+    const price = async () =>
+      /Customer pays\s+([\d.,]+)\sPLN/.exec(await page.locator(".price").innerText())?.[1];
+    const was = await price();
     const newest = tables.at(-1) ?? "";
     bank.tables.push(newest);
     const store = openSqlite(join(folder, "fx.db"));
@@ -262,6 +265,10 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
     await putInForce(store, table);
     await confirm.click();
     await alert.getByText("rate has moved").waitFor();
+    const is = await price();
+    assert.ok(was !== undefined && is !== undefined && was !== is);
+    await alert.getByText(`It was ${was} PLN, it is ${is} PLN now.`).waitFor();
+    await page.locator("button:focus", { hasText: "Cancel" }).waitFor();
     const moved = await page.locator("section.ticket").innerText();
     assert.notEqual(moved, before);
     assert.ok(moved.includes(table.number), moved);
