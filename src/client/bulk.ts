@@ -196,7 +196,7 @@ export class Bulk {
     if (response.statusCode !== 200) {
       const answer = answerOf(response, await textOf(request));
       const problem = problemOf(answer);
-      if (problem !== undefined) return faultOf(problem);
+      if (problem !== undefined) return this.#refusedAsWhole(problem);
       return this.#transport.notFx(this.#method, whatAnswered(answer, false));
     }
     let answered = 0;
@@ -207,7 +207,7 @@ export class Bulk {
       else if (performance.now() - heard > longestWaitMs) throw notAnAnswer("a line that does not end");
       for (const [index, { bytes }] of lines.entries()) {
         const { line, answer } = this.#answerIn(bytes, sent[index]);
-        if (line === undefined) return faultOf(requireError(answer));
+        if (line === undefined) return this.#refusedAsWhole(requireError(answer));
         const entry = sent[index];
         answered += 1;
         this.#answered += 1;
@@ -255,6 +255,13 @@ export class Bulk {
         await this.#take().finally(() => clearTimeout(quiet));
       }
     }
+  }
+
+  /** The fault of a request that was refused as a whole: its lines are failed, and none of them refused. */
+  #refusedAsWhole(problem: FxError): Fault {
+    if (!isOfRequest(problem.code)) return faultOf(problem);
+    const message = `${this.#transport.target} refused the batch as a whole: ${problem.message}`;
+    return faultOf(new FxError("unreachable", message, { hint: this.#transport.notFxHint }));
   }
 
   #failureOf(error: unknown, request: GotStream): Fault {

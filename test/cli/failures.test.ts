@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type AddressInfo, connect } from "node:net";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { createServer, type Server } from "node:tls";
@@ -9,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { sameSignalMs } from "../../src/cli/signals.ts";
 import { withProxyVariables } from "../support/connect-proxy.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
 import { runFx, spawnFx } from "../support/run-fx.ts";
 import { runHere, serveHere } from "../support/run-here.ts";
 import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
@@ -115,6 +117,17 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
     assert.deepEqual([code, told], ["outcome-unknown", 8]);
     assert.match(key, /^b[\w-]{19}$/);
     assert.deepEqual([refused, failed, complete, exit], [0, 1, false, 8]);
+  });
+
+  test("A batch that is refused as a whole is exit 7, and none of its lines is written to --rejects", async (t) => {
+    const { url } = await openStandIn(problemAnswer(404, "not-found"));
+    const rejects = join(newFolder(t), "rejects.csv");
+    const lines = `pesel,from,to,toBuy,toSell\n${adult(0)},PLN,USD,1,\n${adult(0)},PLN,USD,2,\n`;
+    const args = ["batch", "-", "--id", "b", "--rejects", rejects, "--json", "--url", url];
+    const { stderr, exit } = await runHere(args, { stdin: lines });
+    const { refused, failed, complete } = JSON.parse(stderr);
+    assert.deepEqual([refused, failed, complete, exit], [0, 2, false, 7]);
+    assert.equal(existsSync(rejects), false);
   });
 
   test("A second signal while lines of a batch are under way ends it, and says how to do the rest", async () => {

@@ -16,6 +16,7 @@ import {
   listen,
   openHttpStandIn,
   openStandIn,
+  problemAnswer,
   rawAnswer,
   receiptFrom,
   unusedUrl,
@@ -179,8 +180,46 @@ describe("a batch at a server", () => {
     }
     const answers: BulkAnswer[] = [];
     for await (const some of service.dryRun(lines())) answers.push(...some);
-    assert.deepEqual(answers.map(outcome), ["done", "invalid-request"]);
+    assert.deepEqual(answers.map(outcome), ["done", "overloaded"]);
   });
+
+  test("Lines that do not reach the server before it ends the batch are sent again, and done once", async (t) => {
+    const { url, exchanges } = await instance(t, { bulkIdleTimeoutMs: 500 });
+    const proxy = await openTcpProxy(
+      () => Number(new URL(url).port),
+      ({ server }, nth) => {
+        let left = nth === 0 ? 2000 : Infinity;
+        return {
+          toServer: (bytes) => {
+            server.write(bytes.subarray(0, left));
+            left = Math.max(0, left - bytes.length);
+          },
+        };
+      },
+    );
+    t.after(() => proxy.close());
+    const lines = Array.from({ length: 60 }, (_, index) => order(index, `k${index}`));
+    const answers = await bulk(t, proxy.url, lines);
+    assert.deepEqual(new Set(answers.map(outcome)), new Set(["done"]));
+    assert.deepEqual([answers.length, await exchanges()], [60, 60]);
+  });
+
+  for (const code of answerCodes.filter(isOfRequest)) {
+    test(`A batch that is refused as a whole with ${code}, before or after an answer, refuses none of its lines`, async (t) => {
+      const problem = encodeProblem(new FxError(code, "For the test."), "r");
+      const ended = JSON.stringify({ line: null, status: problem.status, problem });
+      const done = JSON.stringify({ line: 1, status: 204, receipt: "r", replayed: false });
+      const lines = [opened, opened].map((line, index) => ({ ...line, key: `k${index}` }));
+      const { url: refusing } = await openStandIn(problemAnswer(problem.status, code));
+      assert.deepEqual((await bulk(t, refusing, lines)).map(outcome), ["unreachable", "unreachable"]);
+      const ending = await openHttpStandIn(
+        t,
+        (response) => response.end(`${done}\n${ended}\n`),
+        (response) => response.end(`${ended}\n`),
+      );
+      assert.deepEqual((await bulk(t, ending.url, lines)).map(outcome), ["done", "unreachable"]);
+    });
+  }
 
   test("Every line of a batch is answered as unreachable where nobody listens", async (t) => {
     const answers = await bulk(t, await unusedUrl(), [order(0, "a"), order(1), order(0, "b")]);

@@ -372,7 +372,7 @@ describe("a client of a batch", () => {
     const answers = await client.rest();
     const last = answers.at(-1);
     assert.ok(answers.length > linesBeforeReading && answers.length < 20_000, String(answers.length));
-    assert.deepEqual([last?.line, last?.problem?.code], [null, "invalid-request"]);
+    assert.deepEqual([last?.line, last?.problem?.code], [null, "overloaded"]);
     assert.match(last?.problem?.detail ?? "", /Read answers while you send, or send at most 1000 lines/);
     assert.ok(answers.slice(0, -1).every(({ line }, index) => line === index + 1));
   });
@@ -396,9 +396,9 @@ describe("a client of a batch", () => {
     client.write(order);
     client.request.write('{"pesel":');
     const answers = await client.rest();
-    assert.deepEqual(answers.map(brief), ["1 200", " 400 invalid-request"]);
+    assert.deepEqual(answers.map(brief), ["1 200", " 503 overloaded"]);
     assert.equal(answers[1]?.line, null);
-    await until(() => log().includes('"ended":"invalid-request"'));
+    await until(() => log().includes('"ended":"overloaded"'));
   });
 
   test("A client of a batch that never reads its answers is cut off", async (t) => {

@@ -214,14 +214,14 @@ function tooLong(): FxError {
 
 function idle(ms: number): FxError {
   return new FxError(
-    "invalid-request",
+    "overloaded",
     `Nothing has arrived for ${ms / 1000} s. Send the lines that have no answer again, with the same keys.`,
   );
 }
 
 function unread(ms: number): FxError {
   return new FxError(
-    "invalid-request",
+    "overloaded",
     `No answer was read for ${ms / 1000} s. Read answers while you send, or send at most ${linesBeforeReading} lines before you read. ` +
       "Send the lines that have no answer again, with the same keys.",
   );
