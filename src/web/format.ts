@@ -123,11 +123,18 @@ export function sum(...amounts: readonly number[]): number {
 export type TypedAmount = { readonly amount: number } | { readonly fault: AmountFault };
 export type AmountFault = "missing" | "notANumber" | "ambiguous" | "notPositive" | "tooFine" | "tooLarge";
 
+/** Groups of three digits, and another mark before the decimals: the commas of `1,000.50` only group. */
+const grouped = [
+  [/^\d{1,3}(,\d{3})+\.\d+$/, ","],
+  [/^\d{1,3}(\.\d{3})+,\d+$/, "."],
+] as const;
+
 /** Reads an amount of `currency` as people type it, such as `1 000,50`. It is exact, or it is a fault. */
 export function typedAmount(typed: string, currency: string, { zero = false } = {}): TypedAmount {
   const text = typed.trim();
   if (text === "") return { fault: "missing" };
-  const read = readWritten(text);
+  const mark = grouped.find(([form]) => form.test(text))?.[1];
+  const read = readWritten(mark === undefined ? text : text.replaceAll(mark, ""));
   if (read === undefined) return { fault: "notANumber" };
   if (read === "ambiguous") return { fault: "ambiguous" };
   const amount = Number(read);
@@ -143,7 +150,8 @@ export function typedAmount(typed: string, currency: string, { zero = false } = 
 /** Whether an amount is surely wrong, however it is typed on: "1 00" and "0," may become right. */
 export function isSurelyWrong(typed: string, fault: AmountFault): boolean {
   if (fault === "missing") return false;
-  return !(fault === "notANumber" || fault === "notPositive") || !/^[\d\s]*[.,]?0*$/.test(typed);
+  const mayGoOn = /^([\d\s]*[.,]?0*|\d{1,3}([.,]\d{3})+[.,]?\d{0,2})$/;
+  return !(fault === "notANumber" || fault === "notPositive") || !mayGoOn.test(typed);
 }
 
 /** Whole days from a date to today, as the calendar in Poland has it. */

@@ -127,6 +127,31 @@ describe("the page's words", () => {
     );
   });
 
+  test("An amount with groups and decimals is read as the page shows it in either language, and one mark before three digits is not", () => {
+    const amount = fc.integer({ min: 1, max: 10 ** 15 - 1 }).map((minor) => minor / 100);
+    fc.assert(
+      fc.property(amount, fc.constantFrom("en-GB", "pl-PL", "de-DE"), (value, locale) => {
+        const shown = new Intl.NumberFormat(locale, { minimumFractionDigits: 2, useGrouping: true }).format(
+          value,
+        );
+        assert.deepEqual(typedAmount(shown, "PLN"), { amount: value });
+        for (let end = 0; end < shown.length; end += 1) {
+          const read = typedAmount(shown.slice(0, end), "PLN");
+          assert.ok(
+            !("fault" in read) ||
+              read.fault === "ambiguous" ||
+              !isSurelyWrong(shown.slice(0, end), read.fault),
+          );
+        }
+      }),
+    );
+    for (const typed of ["1,000", "1.000"])
+      assert.deepEqual(typedAmount(typed, "PLN"), { fault: "ambiguous" });
+    for (const typed of ["1,000,50", "1,00.50", "1,000.50,", "1000,000.50", "1.000.000"]) {
+      assert.deepEqual(typedAmount(typed, "PLN"), { fault: "notANumber" });
+    }
+  });
+
   test("A time by the clocks in Poland is that instant, wherever the browser is, in winter, in summer and at their change", () => {
     const times = [
       ["2026-01-15T12:00", "2026-01-15T11:00:00.000Z"],
