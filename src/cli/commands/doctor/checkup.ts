@@ -18,6 +18,7 @@ import { readTokenFile } from "../../tokens/file.ts";
 
 type Subject =
   | "environment"
+  | "serve"
   | "tokens"
   | "server"
   | "token"
@@ -45,7 +46,12 @@ export async function examine(config: Config): Promise<readonly Check[]> {
   const { settings } = config;
   const { url } = settings;
   const checks = url.kind === "server" ? examineServer(url.address, settings) : examineStore(url, settings);
-  return [...examineEnvironment(config), ...(await examineTokens(settings.tokens)), ...(await checks)];
+  return [
+    ...examineEnvironment(config),
+    ...(await examineServing(settings)),
+    ...(await examineTokens(settings.tokens)),
+    ...(await checks),
+  ];
 }
 
 function fine(check: Subject, detail: string): Check {
@@ -73,6 +79,17 @@ function examineEnvironment({ settings: { url, port }, sources, ignored }: Confi
     );
   }
   return notes.map((note) => fine("environment", note));
+}
+
+/** No check if fx serve takes its own settings. */
+async function examineServing(settings: Settings): Promise<Check[]> {
+  const { requireUsable } = await import("../serve/server.ts");
+  try {
+    requireUsable(settings);
+    return [];
+  } catch (error) {
+    return [wrong("serve", error)];
+  }
 }
 
 /** No check if the settings name no file of tokens. */

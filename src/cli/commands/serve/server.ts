@@ -62,9 +62,7 @@ const storeCloseMs = 1000;
 /** Opens the store and the rates, and listens. The log goes to stderr, one JSON object a line. */
 export async function startServer(settings: Settings, start: ServerStart): Promise<RunningServer> {
   const { host, port, adminPort } = settings;
-  const prefix = settings.prefix === "/" ? "" : settings.prefix;
-  requireUsable(settings, prefix);
-  const tls = KeyPairFiles.open(settings);
+  const { prefix, tls } = requireUsable(settings);
   const tokens = settings.tokens === undefined ? undefined : await TokensInForce.open(settings.tokens);
   // Events of the store and the rates from before there is a log.
   const early: ((log: FastifyBaseLogger) => void)[] = [];
@@ -150,8 +148,13 @@ function serverOptions(settings: Settings, { service, store, rates }: Ledger, ve
   };
 }
 
-/** @throws UsageError */
-function requireUsable({ host, port, adminPort, tokens, allowAnonymous }: Settings, prefix: string): void {
+/**
+ * Checks the settings that only a server has, and opens its certificate.
+ * @throws UsageError
+ */
+export function requireUsable(settings: Settings): { prefix: string; tls: KeyPairFiles | undefined } {
+  const { host, port, adminPort, tokens, allowAnonymous } = settings;
+  const prefix = settings.prefix === "/" ? "" : settings.prefix;
   if (port === adminPort && port !== 0) {
     throw new UsageError(`--port and --admin-port are both ${port}. Give each a port of its own.`);
   }
@@ -166,6 +169,7 @@ function requireUsable({ host, port, adminPort, tokens, allowAnonymous }: Settin
       `Refusing to listen on ${host} without authentication. Use --tokens FILE, or --allow-anonymous to accept the risk.`,
     );
   }
+  return { prefix, tls: KeyPairFiles.open(settings) };
 }
 
 function logRates(log: FastifyBaseLogger, event: RatesEvent): void {
