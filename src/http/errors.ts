@@ -1,7 +1,7 @@
-import type { ServerResponse } from "node:http";
+import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from "fastify";
-import { FxError } from "../core/errors.ts";
+import { type AnswerCode, FxError } from "../core/errors.ts";
 import { encodeProblem, problemType } from "../wire/problem.ts";
 import { challengeOf } from "./access.ts";
 
@@ -37,7 +37,8 @@ export function logFailure(request: FastifyRequest, { code, message }: FxError, 
 }
 
 /**
- * Answers a client that sends no valid HTTP, or sends it too slowly or too much of it, and closes the connection.
+ * Answers a client that sends no valid HTTP, or sends it too slowly or too much of it, and closes the connection. A request
+ * that did not arrive whole is not refused with 400: that would settle an earlier attempt, whose answer was lost.
  * @param broken the response to the request that has the fault, if its headers have none
  */
 export function answerMalformed(
@@ -48,21 +49,25 @@ export function answerMalformed(
 ): void {
   if (fault.code === "ECONNRESET" || !socket.writable) return;
   if (broken?.headersSent) return void socket.destroy();
-  const reason = connectionFaults[fault.code ?? ""] ?? "The request is not valid HTTP.";
-  const body = JSON.stringify(encodeProblem(new FxError("invalid-request", reason), "none"));
+  const [code, reason] = connectionFaults[fault.code ?? ""] ?? invalidHttp;
+  const problem = encodeProblem(new FxError(code, reason), "none");
+  const body = JSON.stringify(problem);
   const head = [
-    "HTTP/1.1 400 Bad Request",
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
     `Content-Type: ${problemType}; charset=utf-8`,
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
-  log.info({ code: "invalid-request", fault: fault.code }, "malformed request");
+  log.info({ code, fault: fault.code }, "malformed request");
 }
 
-const connectionFaults: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: "The path and the headers are larger than 16 KiB.",
-  ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time.",
+type ConnectionFault = readonly [code: AnswerCode, reason: string];
+const invalidHttp: ConnectionFault = ["invalid-request", "The request is not valid HTTP."];
+const connectionFaults: Readonly<Record<string, ConnectionFault>> = {
+  HPE_HEADER_OVERFLOW: ["invalid-request", "The path and the headers are larger than 16 KiB."],
+  HPE_INVALID_EOF_STATE: ["overloaded", "The request did not arrive whole. Send it again."],
+  ERR_HTTP_REQUEST_TIMEOUT: ["overloaded", "The request did not arrive in time. Send it again."],
 };
 
 function disconnected(): FxError {

@@ -5,7 +5,9 @@ import { type AnswerCode, answerCodes } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { statusOf } from "../../src/wire/problem.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
+import { startServer } from "../support/server.ts";
 import { openStandIn, problemAnswer, rawAnswer, receiptFrom } from "../support/stand-in.ts";
+import { openTcpProxy } from "../support/tcp-proxy.ts";
 
 const pesel = adult(1);
 const order = { pesel, ...terms("sell 10 PLN for USD"), key: "k" };
@@ -125,6 +127,22 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
       assert.equal((await client(t, url).exchange(order)).replayed, replayed);
     });
   }
+
+  test("An order whose answer was lost, and that then arrives in part, is sent again and done once", async (t) => {
+    const server = await startServer({}, "", { requestTimeoutMs: 200 });
+    t.after(() => server.close());
+    await server.service.createAccount(opening({ index: 1, pln: "1000" }));
+    const proxy = await openTcpProxy(
+      () => Number(new URL(server.url).port),
+      ({ client, server: upstream }, nth) => ({
+        ...(nth === 0 && { toClient: () => void client.destroy() }),
+        ...(nth === 1 && { toServer: (bytes) => void upstream.write(bytes.subarray(0, -10)) }),
+      }),
+    );
+    t.after(() => proxy.close());
+    assert.equal((await client(t, proxy.url).exchange(order)).replayed, false);
+    assert.equal((await server.service.statement(pesel, { limit: 10 })).items.length, 2);
+  });
 
   test("The failure of an order tells what became of the first attempt and of the last", async (t) => {
     const { url } = await openStandIn("die", problem("overloaded"));

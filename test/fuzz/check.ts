@@ -36,7 +36,7 @@ function check(asked: Asked, answer: Answer, document: ApiDocument): void {
   else must(described !== undefined, `status ${status}, which is not documented`);
   must(status < 500 || status === 503, `status ${status}`);
   const id = headers.get("x-request-id");
-  must(!isHttp || id !== undefined || status === 400, "no X-Request-Id");
+  must(!isHttp || id !== undefined || [400, 503].includes(status), "no X-Request-Id");
   const seen = `${[...headers].join("\n")}\n${answer.body.toString("latin1")}`;
   must(!seen.includes("fxt_"), "a token in the answer");
   for (const [name, { schema }] of Object.entries(described?.headers ?? {})) {

@@ -125,16 +125,26 @@ for (const [over, tls] of [
       "half a header": "GET /health/live HTTP/1.1\r\nHo",
       "half a body": `${openingHead("Content-Length: 9999")}{`,
     })) {
-      test(`A connection that sends ${what} gets 400 and is closed, over ${over}`, async () => {
+      test(`A connection that sends ${what} gets 503 and is closed, over ${over}`, async () => {
         const trusting = tls && { rejectUnauthorized: false };
         const { socket, closed, received } = await openConnection(server.url, trusting);
         socket.write(text);
         const slowly = setInterval(() => text !== "" && socket.write("x"), 20);
         await closed;
         clearInterval(slowly);
-        assert.match(received(), /^HTTP\/1\.1 400 [\s\S]*"detail":"The request did not arrive in time\."/);
+        assert.match(received(), /^HTTP\/1\.1 503 [\s\S]*"detail":"The request did not arrive in time\. /);
       });
     }
+
+    test(`A request that ends in its body gets 503 and is closed, over ${over}`, async () => {
+      const { socket, closed, received } = await openConnection(
+        server.url,
+        tls && { rejectUnauthorized: false },
+      );
+      socket.end(`${openingHead("Content-Length: 9999")}{`);
+      await closed;
+      assert.match(received(), /^HTTP\/1\.1 503 [\s\S]*"detail":"The request did not arrive whole\. /);
+    });
   });
 }
 
