@@ -134,11 +134,15 @@ describe("the page for operators", { skip: noBrowser }, () => {
   }
 
   test("The view of the position suspends trading for a reason, and every view says so until it is resumed", async (t) => {
-    const { page } = await visit(t, server.url);
+    const { page, changes } = await visit(t, server.url);
     await open(page, "Position");
     await page.getByRole("button", { name: "Suspend trading" }).click();
     await page.getByLabel("Reason").fill("the bank corrects its table");
     await page.getByRole("button", { name: "Suspend trading" }).click();
+    assert.equal(changes().length, 0);
+    await page.getByText("Suspend trading at every counter?").waitFor();
+    const yes = page.locator("button:focus", { hasText: "Yes, do it" });
+    await yes.click();
     await open(page, "Counter");
     const banner = page.locator(".banner", { hasText: "the bank corrects its table" });
     await banner.waitFor();
@@ -157,6 +161,8 @@ describe("the page for operators", { skip: noBrowser }, () => {
     ]);
     assert.equal(refused.exit, 6, refused.stderr);
     await page.getByRole("button", { name: "Resume trading" }).click();
+    assert.equal(changes().length, 1);
+    await yes.click();
     await banner.waitFor({ state: "detached" });
   });
 
