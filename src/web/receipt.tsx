@@ -8,6 +8,7 @@ import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
+import { isOfBlock } from "./statement.tsx";
 import { fill, type Texts } from "./texts.ts";
 import { rateText } from "./ticket.tsx";
 
@@ -39,7 +40,7 @@ export function Receipt({ entry, onClose }: ReceiptProps) {
     [inLabel, moved.in && <strong>{format.money(moved.in)}</strong>],
     [texts.rate, exchange && rateText(exchange, format)],
     [texts.table, exchange && `${exchange.table}, ${format.date(exchange.effectiveDate)}`],
-    [texts.note, note ?? undefined],
+    [texts.note, note === null ? undefined : <span class={isOfBlock(entry) ? "off-paper" : ""}>{note}</span>],
     [texts.reverses, entry.kind === "reversal" ? entry.reverses : undefined],
     [texts.reversedBy, "reversedBy" in entry ? (entry.reversedBy ?? undefined) : undefined],
     [texts.holder, `${entry.name} ${entry.surname}`],

@@ -222,6 +222,11 @@ interface RowProps extends Pick<App, "desk" | "texts" | "format"> {
   readonly mayReverse: boolean;
 }
 
+/** Whether an entry's reason is for the office, and not for the customer's papers. */
+export function isOfBlock({ kind }: EntryJson): boolean {
+  return kind === "block" || kind === "unblock";
+}
+
 function Row({ pesel, entry, desk, texts, format, mayReverse }: RowProps) {
   const moved = movedBy(entry);
   const canReverse = "reversedBy" in entry && entry.reversedBy === null;
@@ -235,7 +240,7 @@ function Row({ pesel, entry, desk, texts, format, mayReverse }: RowProps) {
       <td>
         {kind}
         {wasReversed && <span class="tag">{texts.reversed}</span>}
-        {note !== null && <span class="note">{note}</span>}
+        {note !== null && <span class={isOfBlock(entry) ? "note off-paper" : "note"}>{note}</span>}
       </td>
       <td class="number">{moved.out !== undefined && <Sum sign="−" money={moved.out} format={format} />}</td>
       <td class="number">{moved.in !== undefined && <Sum money={moved.in} format={format} />}</td>

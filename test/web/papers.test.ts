@@ -95,6 +95,18 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await yes.click();
     await exchange.waitFor();
     assert.equal(await blocked.count(), 0);
+    const seen = () => page.getByText("lifted 15/2026").locator("visible=true").count();
+    const onScreenAndPaper = async () => {
+      const onScreen = await seen();
+      await page.emulateMedia({ media: "print" });
+      const onPaper = await seen();
+      await page.emulateMedia({ media: null });
+      return [onScreen, onPaper];
+    };
+    await parts(page).receipt.waitFor();
+    assert.deepEqual(await onScreenAndPaper(), [2, 0], "the receipt, and the statement's row");
+    await parts(page).receipt.press("Escape");
+    assert.deepEqual(await onScreenAndPaper(), [1, 0], "the statement's row");
   });
 
   test("A block that comes while an amount is typed refuses the order, and the page then shows it", async (t) => {
