@@ -202,7 +202,7 @@ export class Desk extends Watched {
 
   /** Reads again what an order has changed, and empties its form. */
   #settled({ pesel, kind, key }: Order, receiptId: string): void {
-    this.#reads.stale(accountUrl(pesel), "api/position", "api/receipts/");
+    this.#reads.stale(accountUrl(pesel), "api/position", "api/receipts/", "api/rates", "health/ready");
     const before = this.customer(pesel);
     if (this.tell(pesel, { is: "done", key, receiptId }) === before) return;
     if (kind === "exchange") this.edit(ticketForm(pesel), { typed: "" });

@@ -62,11 +62,11 @@ function askBeforeUnload(): void {
   });
 }
 
-/** Reads again what others may have changed, each minute and when the page comes into sight. */
+/** Reads again what others may have changed, each minute, and when the page comes into sight or the network is back. */
 function keepFresh(): void {
   const refresh = () => document.visibilityState === "visible" && reads.refresh();
   setInterval(refresh, refreshEveryMs);
-  addEventListener("focus", refresh);
+  for (const event of ["focus", "online"]) addEventListener(event, refresh);
   document.addEventListener("visibilitychange", refresh);
 }
 

@@ -39,6 +39,7 @@ function OrderFacts({ order }: { readonly order: Order }) {
   const { note } = order.body as { readonly note?: string };
   const { account, isOut, changes, isShort } = useBalances(order);
   const facts: readonly Fact[] = [
+    [texts.operation, texts.kind[kind]],
     [texts.holder, `${holder.name} ${holder.surname} · ${groupedPesel(pesel)}`],
     [texts.newName, renamed && `${renamed.name} ${renamed.surname}`],
     [texts.reverses, undone && `${texts.kind[undone.kind]}, ${format.time(undone.time)}`],
@@ -185,6 +186,7 @@ function Question({ pesel, label, at, message, isMoved }: QuestionProps) {
             />
             {isUnknown(at) && <Unsettled pesel={pesel} at={at} onLeave={() => setLeaving(true)} />}
             {stage === "asked" && <Button label={texts.cancel} class="plain" onClick={cancel} />}
+            <span role="status">{stage === "sending" && texts.sent}</span>
           </>
         )}
       </p>

@@ -140,7 +140,8 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
   const quote = order?.quote ?? refused?.quote ?? value;
   const held = { symbol: wish?.from ?? "", amount: wish === undefined ? 0 : heldOf(account, wish.from) };
   const cost = wish?.side === "toSell" ? wish.amount : wish && quote?.sold.amount;
-  const hint = failure === undefined ? isTyped && texts.quoteHint : failureText(failure);
+  const waiting = wish === undefined ? texts.quoteHint : texts.pricing;
+  const hint = failure === undefined ? isTyped && waiting : failureText(failure);
   const sumOf = (money: QuoteJson["sold"] | undefined) =>
     money === undefined ? "–" : <Sum money={money} format={format} />;
   return (

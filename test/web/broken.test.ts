@@ -89,7 +89,6 @@ describe("an answer that is broken", { skip: noBrowser }, () => {
       .waitFor();
     assert.equal(await parts(page).balances.count(), 1);
     await page.context().setOffline(false);
-    await page.evaluate(`dispatchEvent(new Event("focus"))`);
     await page
       .getByText(/This is as of/)
       .first()

@@ -10,6 +10,7 @@ import {
   entriesOn,
   fillTicket,
   find,
+  holdBack,
   openAccount,
   parts,
   savedBy,
@@ -80,7 +81,10 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     assert.match(await receipt.innerText(), told);
     await balancesAre(page, { USD: "1,000.50" });
     await ask(page, { from: "USD", to: "PLN", side: "Sell", amount: "1000.50" });
+    const answer = await holdBack(page, (url) => url.pathname.startsWith("/api/exchange"));
     await confirm.click();
+    await page.getByText("Sent. Waiting for the answer…").waitFor();
+    await answer();
     assert.equal(await entriesOn(page, 3), 3);
     await balancesAre(page, { USD: "0.00" });
     const { PLN } = await balancesOn(page);
@@ -96,7 +100,10 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await find(page, "80010112340", "Anna Nowak");
     const ticket = page.locator("section.ticket");
     const place = await ticket.boundingBox();
+    const answer = await holdBack(page, (url) => url.pathname === "/api/quote");
     await fillTicket(page, { from: "PLN", to: "EUR", side: "Sell", amount: "100" });
+    await ticket.getByText("Pricing…").waitFor();
+    await answer();
     await ticket.getByText(/100\.00\s*PLN/).waitFor();
     assert.deepEqual(await ticket.boundingBox(), place);
     assert.equal(changes().length, 0);

@@ -7,7 +7,7 @@ import type { MoneyJson } from "../../src/wire/fields.ts";
 import { noBrowser, visit } from "../support/browser.ts";
 import { newFolder } from "../support/folder.ts";
 import { runFx } from "../support/run-fx.ts";
-import { find, savedBy, suiteServer } from "./teller.ts";
+import { find, postTo, savedBy, suiteServer } from "./teller.ts";
 
 const orders = [
   "pesel;from;to;toBuy;toSell;uwagi",
@@ -163,6 +163,19 @@ describe("the page for operators", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Resume trading" }).click();
     assert.equal(changes().length, 1);
     await yes.click();
+    await banner.waitFor({ state: "detached" });
+  });
+
+  test("A banner about suspended trading goes with the next order, once another counter has resumed it", async (t) => {
+    await postTo(server.url, "trading/suspension", { reason: "a pause" });
+    const { page } = await visit(t, server.url);
+    const banner = page.locator(".banner", { hasText: "a pause" });
+    await banner.waitFor();
+    await postTo(server.url, "trading/resumption", {});
+    await open(page, "Position");
+    const form = page.locator("form", { hasText: "The house's own money" });
+    await form.getByLabel("Sum").fill("1");
+    await form.getByRole("button", { name: "Put in" }).click();
     await banner.waitFor({ state: "detached" });
   });
 

@@ -75,6 +75,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await page.getByText("Cash and corrections").click();
     await page.getByRole("button", { name: "Block this account" }).click();
     const yes = page.getByRole("button", { name: "Yes, do it" });
+    assert.match(await page.locator(".asked").innerText(), /^Operation\s+Block\s/);
     await yes.click();
     assert.match(await parts(page).alert.innerText(), /reason first/);
     await page.getByRole("textbox", { name: "Reason" }).fill("freeze 12/2026");
