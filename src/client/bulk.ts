@@ -212,8 +212,7 @@ export class Bulk {
         answered += 1;
         this.#answered += 1;
         if (line !== answered || entry === undefined) throw notAnAnswer(`line ${line}`);
-        const wasSent = entry.outcomeUnknown && "receiptId" in answer;
-        entry.answer = wasSent ? this.#start.answerAfter(answer) : answer;
+        entry.answer = "receiptId" in answer ? this.#start.answerAfter(answer, entry.outcomeUnknown) : answer;
       }
       sent.splice(0, lines.length);
       this.#events.emit("change");

@@ -171,8 +171,7 @@ async function sendChange<T extends Recorded>(
   const start = new RunStart();
   return post(transport, { path, body, headers, repeatable: key !== undefined }, (answer, wasUnknown) => {
     start.hear(answer.headers.date as string | undefined);
-    const value = decode(answer);
-    return wasUnknown ? start.answerAfter(value) : value;
+    return start.answerAfter(decode(answer), wasUnknown);
   });
 }
 

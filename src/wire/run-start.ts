@@ -1,5 +1,8 @@
 import type { Recorded } from "../core/service.ts";
 
+/** Receipts that a run remembers at most: bounds the memory of a long batch. */
+const rememberedReceipts = 200_000;
+
 /**
  * The time at which a request was first sent, or a run of a batch began, by the server's clock. If an attempt got no
  * answer, and a later one is answered as a replay, that attempt has done it, unless the receipt is older than this time.
@@ -7,15 +10,24 @@ import type { Recorded } from "../core/service.ts";
 export class RunStart {
   readonly #beganMs = performance.now();
   #serverMs: number | undefined;
+  readonly #receipts = new Set<string>();
 
   /** @param date the `Date` of an answer, in whole seconds: only the first counts */
   hear(date: string | null | undefined): void {
     this.#serverMs ??= Date.parse(date ?? "") - (performance.now() - this.#beganMs);
   }
 
-  /** The answer to a request that an earlier attempt may have done. A receipt of the second before the start counts as its own. */
-  answerAfter<Answer extends Recorded>(answer: Answer): Answer {
+  /**
+   * Corrects `replayed` in the answer to a request that is sent again. A receipt of the second before the start counts as
+   * made by this run. If it was answered before in this run, an earlier request has the same key, and it stays replayed.
+   * @param wasSent whether an earlier attempt at the request may have done it
+   */
+  answerAfter<Answer extends Recorded>(answer: Answer, wasSent: boolean): Answer {
     const { receiptId, replayed } = answer;
+    const isRepeated = this.#receipts.has(receiptId);
+    if (this.#receipts.size === rememberedReceipts) this.#receipts.clear();
+    this.#receipts.add(receiptId);
+    if (!wasSent || isRepeated) return answer;
     // A receipt is a UUID of version 7, which begins with its time.
     const madeMs = Number.parseInt(receiptId.slice(0, 8) + receiptId.slice(9, 13), 16);
     return { ...answer, replayed: replayed && madeMs < (this.#serverMs ?? Number.NaN) };

@@ -328,6 +328,25 @@ describe("a batch whose connection breaks", () => {
     assert.deepEqual(answers.map(outcome), ["done", "replayed"]);
   });
 
+  for (const lost of ["its answer", "the answers to both"]) {
+    test(`The second of two lines with equal keys is done before when ${lost} got lost`, async (t) => {
+      const receipt = receiptFrom(0);
+      const answer = (line: number, replayed: boolean) =>
+        `${JSON.stringify({ line, status: 204, replayed, receipt })}\n`;
+      const { url } = await openHttpStandIn(
+        t,
+        (response) => {
+          if (lost === "the answers to both") response.destroy();
+          else response.write(answer(1, false), () => setTimeout(() => response.destroy(), 100));
+        },
+        (response) =>
+          response.end(lost === "the answers to both" ? answer(1, true) + answer(2, true) : answer(1, true)),
+      );
+      const lines = [opened, opened].map((line) => ({ ...line, key: "k" }));
+      assert.deepEqual((await bulk(t, url, lines)).map(outcome), ["done", "replayed"]);
+    });
+  }
+
   test("A batch that a stopping server ends is finished at the next, keys or not", async (t) => {
     const { url, exchanges } = await instance(t);
     let stopped = 0;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -108,5 +109,5 @@ export function problemAnswer(status: number, code: string, headers = ""): strin
 /** The id of a receipt made this many seconds ago. */
 export function receiptFrom(secondsAgo: number): string {
   const time = (Date.now() - 1000 * secondsAgo).toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${randomUUID().slice(24)}`;
 }

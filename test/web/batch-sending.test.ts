@@ -104,6 +104,27 @@ test("A line that the page sent again after a broken connection is done before o
   );
 });
 
+test("The second of two lines of the page with equal keys is done before, also when its answer got lost", async () => {
+  const had: AnsweredLine[] = [];
+  const keyed = `kind,pesel,amount,currency,key\n${`deposit,${pesel},1,PLN,slip\n`.repeat(2)}`;
+  const of = readBatch(new TextEncoder().encode(keyed), "2026-06-08").lines;
+  const receipt = receiptFrom(0);
+  const server = serverOf(
+    async function* () {
+      yield [answerTo(1, receipt).replace('"replayed":true', '"replayed":false')];
+      throw new NoAnswer();
+    },
+    async function* () {
+      yield [answerTo(1, receipt)];
+    },
+  );
+  await carryOut(server, had, { of });
+  assert.deepEqual(
+    had.map(({ state }) => state),
+    ["done", "replayed"],
+  );
+});
+
 test("A line that the page sent again while the server was busy is not told as done before when it goes on", async () => {
   const problem = encodeProblem(new FxError("overloaded", "For the test."), "1");
   const server = serverOf(

@@ -168,7 +168,7 @@ export class BatchSender {
     const wasSent = this.#open.has(key);
     if (answer instanceof FxError && undecided.includes(answer.code)) this.#open.add(key);
     else if (!(answer instanceof FxError) || isOfRequest(answer.code)) this.#open.delete(key);
-    return wasSent && "receiptId" in answer ? this.#start.answerAfter(answer) : answer;
+    return "receiptId" in answer ? this.#start.answerAfter(answer, wasSent) : answer;
   }
 }
 
