@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { EntryKind } from "../core/journal.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
 import { useApp, useCustomer, useDraft, useMay } from "./app.ts";
 import { heldOf } from "./balances.tsx";
@@ -11,6 +12,8 @@ import { Asked, Changes } from "./question.tsx";
 import { cash, type DeskRequest, renaming } from "./requests.ts";
 import { fill } from "./texts.ts";
 
+const kindsHere: readonly EntryKind[] = ["deposit", "withdrawal", "renaming", "block", "closing"];
+
 interface CashProps {
   readonly account: ListedAccountJson;
 }
@@ -20,9 +23,10 @@ export function Cash({ account }: CashProps) {
   const { desk, texts } = useApp();
   const mayClose = useMay("operator");
   const { pesel, blocked = false } = account;
-  const out = orderOut(useCustomer(pesel));
-  const isHere =
-    out !== undefined && out.kind !== "exchange" && out.kind !== "reversal" && out.kind !== "unblock";
+  const customer = useCustomer(pesel);
+  const out = orderOut(customer);
+  const kind = out?.kind ?? customer.message?.kind;
+  const isHere = kind !== undefined && kindsHere.includes(kind);
   const isTyped = desk.isTyped(cashForm(pesel)) || desk.isTyped(renamingForm(pesel));
   const [isOpened, setOpened] = useState(isTyped);
   return (

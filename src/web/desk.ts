@@ -26,6 +26,11 @@ import {
 import type { Kept } from "./session.ts";
 import { Watched } from "./watched.ts";
 
+/** The answer to an order. */
+export type Outcome =
+  | { readonly order: Order; readonly receiptId: string }
+  | { readonly order: Order; readonly failure: unknown };
+
 /** Where orders without an answer survive a reload. */
 const storageName = "fx-orders";
 
@@ -41,6 +46,7 @@ export class Desk extends Watched {
   /** The contents of forms, by their names. */
   readonly #drafts = new Map<string, object>();
   #opened: string | undefined;
+  #outcomes: readonly Outcome[] = [];
 
   constructor(api: Server, reads: Reads, storage: Kept) {
     super();
@@ -96,6 +102,17 @@ export class Desk extends Watched {
   /** The orders that were sent and are not settled. */
   get out(): readonly Order[] {
     return [...this.#customers.values()].flatMap((customer) => orderOut(customer) ?? []);
+  }
+
+  /** The outcomes that the teller has not seen. */
+  get outcomes(): readonly Outcome[] {
+    return this.#outcomes;
+  }
+
+  /** Removes the outcome of the order with this key, which was seen. */
+  dismiss(key: string): void {
+    this.#outcomes = this.#outcomes.filter(({ order }) => order.key !== key);
+    this.changed();
   }
 
   /** Whether an order was confirmed and not sent, because the server asks for the token again. */
@@ -155,6 +172,7 @@ export class Desk extends Watched {
       this.#settled(order, receiptId);
     } catch (failure) {
       const after = this.tell(pesel, { is: "failed", key: order.key, failure });
+      if (after.at === undefined) this.#add({ order, failure });
       if (isRefusal(failure, "account-blocked")) this.#reads.stale(accountUrl(pesel));
       if (isRefusal(failure, "rate-changed") && after.at === undefined) this.#askAgain(order);
       // An earlier attempt with another token has arrived: the statement shows whether the order was done.
@@ -201,10 +219,12 @@ export class Desk extends Watched {
   }
 
   /** Reads again what an order has changed, and empties its form. */
-  #settled({ pesel, kind, key }: Order, receiptId: string): void {
+  #settled(order: Order, receiptId: string): void {
+    const { pesel, kind, key } = order;
     this.#reads.stale(accountUrl(pesel), "api/position", "api/receipts/", "api/rates", "health/ready");
     const before = this.customer(pesel);
     if (this.tell(pesel, { is: "done", key, receiptId }) === before) return;
+    this.#add({ order, receiptId });
     if (kind === "exchange") this.edit(ticketForm(pesel), { typed: "" });
     if (kind === "deposit" || kind === "withdrawal") this.#empty(cashForm(pesel));
     if (kind === "renaming") this.#empty(renamingForm(pesel));
@@ -212,6 +232,11 @@ export class Desk extends Watched {
       this.#opened = pesel;
       this.#empty(openingForm);
     }
+  }
+
+  #add(outcome: Outcome): void {
+    this.#outcomes = [...this.#outcomes, outcome];
+    this.changed();
   }
 
   #empty({ name }: Form<object>): void {

@@ -1,29 +1,52 @@
+import { useEffect } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
-import { useApp } from "./app.ts";
+import { useApp, useFailureText } from "./app.ts";
 import type { Order } from "./customer.ts";
 import { openingForm } from "./drafts.ts";
 import { Button } from "./elements.tsx";
 import { digitsOf } from "./format.ts";
 import { fill } from "./texts.ts";
 
-/** Banners about work under way that is not in sight. */
+/** Banners about work under way, and about the outcomes of orders, that are not in sight. */
 export function UnderWay() {
   const { desk, batch, audit, texts, format, place, go } = useApp();
+  const failureText = useFailureText();
   const { view, isOpening } = place;
-  const isInSight = ({ kind, pesel }: Order) => {
+  // Once an account is open, its opening is in sight with it, and no longer in the form.
+  const isInSight = ({ kind, pesel }: Order, isDone = false) => {
     if (housePlaceOf(pesel) !== undefined) return view === "position";
     if (view !== "counter") return false;
     return isOpening
-      ? kind === "opening" && digitsOf(desk.draft(openingForm).pesel) === pesel
-      : kind !== "opening" && pesel === place.pesel;
+      ? kind === "opening" && (desk.opened ?? digitsOf(desk.draft(openingForm).pesel)) === pesel
+      : (isDone || kind !== "opening") && pesel === place.pesel;
   };
-  const show = (order: Order) => {
+  const show = (order: Order, isDone = false) => {
     const { kind, pesel, holder } = order;
     if (housePlaceOf(pesel) !== undefined) return go({ view: "position" });
-    if (kind === "opening")
-      desk.edit(openingForm, { ...holder, pesel, initial: String(order.in?.amount ?? "") });
-    go({ view: "counter", ...(kind === "opening" ? { isOpening: true } : { pesel, isOpening: false }) });
+    const isForm = kind === "opening" && !isDone;
+    if (isForm) desk.edit(openingForm, { ...holder, pesel, initial: String(order.in?.amount ?? "") });
+    go({ view: "counter", ...(isForm ? { isOpening: true } : { pesel, isOpening: false }) });
   };
+  const wordsOf = (order: Order) =>
+    [
+      texts.kind[order.kind],
+      `${order.holder.name} ${order.holder.surname}`,
+      order.renamed && `→ ${order.renamed.name} ${order.renamed.surname}`,
+      order.out && `−${format.money(order.out)}`,
+      order.in && `+${format.money(order.in)}`,
+    ]
+      .filter(Boolean)
+      .join(" · ");
+  const outcomes = desk.outcomes.map((outcome) => {
+    const isDone = "receiptId" in outcome;
+    const text = isDone
+      ? fill(texts.orderDone, wordsOf(outcome.order))
+      : fill(texts.orderRefused, wordsOf(outcome.order), failureText(outcome.failure));
+    return { order: outcome.order, isDone, text, isSeen: isInSight(outcome.order, isDone) };
+  });
+  useEffect(() => {
+    for (const { order, isSeen } of outcomes) if (isSeen) desk.dismiss(order.key);
+  });
   const jobs = [
     { name: "batch", isBusy: batch.isBusy },
     { name: "audit", isBusy: audit.progress !== undefined },
@@ -34,19 +57,16 @@ export function UnderWay() {
         .filter((order) => !isInSight(order))
         .map((order) => (
           <div key={order.key} class="banner warn" role="status">
-            {fill(
-              texts.notSettled,
-              [
-                texts.kind[order.kind],
-                `${order.holder.name} ${order.holder.surname}`,
-                order.renamed && `→ ${order.renamed.name} ${order.renamed.surname}`,
-                order.out && `−${format.money(order.out)}`,
-                order.in && `+${format.money(order.in)}`,
-              ]
-                .filter(Boolean)
-                .join(" · "),
-            )}{" "}
+            {fill(texts.notSettled, wordsOf(order))}{" "}
             <Button label={texts.show} class="plain" onClick={() => show(order)} />
+          </div>
+        ))}
+      {outcomes
+        .filter(({ isSeen }) => !isSeen)
+        .map(({ order, isDone, text }) => (
+          <div key={order.key} class={isDone ? "banner" : "banner warn"} role="status">
+            {text} <Button label={texts.show} class="plain" onClick={() => show(order, isDone)} />
+            <Button label={texts.close} class="plain" onClick={() => desk.dismiss(order.key)} />
           </div>
         ))}
       {jobs

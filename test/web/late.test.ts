@@ -177,6 +177,43 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     assert.equal(await told.count(), 0);
   });
 
+  test("The outcome of an order whose customer is not in sight is told until it is shown or closed", async (t) => {
+    const { page } = await visit(t, server.url);
+    const form = parts(page);
+    await openAccount(page, { pesel: adult(96), first: "Ida", surname: "Odeszła" });
+    await page.getByText("Cash and corrections").click();
+    const cash = async (button: string, sum: string) => {
+      await page.getByRole("textbox", { name: "Sum" }).fill(sum);
+      await page.getByRole("button", { name: button, exact: true }).click();
+      await form.doIt.waitFor();
+      const letGo = await holdBack(
+        page,
+        ({ pathname }) => pathname.endsWith("s") && pathname.includes(adult(96)),
+      );
+      await form.doIt.click();
+      await page.getByRole("button", { name: "Till", exact: true }).click();
+      await letGo();
+    };
+    const told = page.locator(".banner", { hasText: "Ida Odeszła" });
+    const show = page.getByRole("button", { name: "Show" });
+    await cash("Withdraw", "5000");
+    await told.getByText(/Refused: Withdrawal · Ida Odeszła · −5,000\.00\sPLN\. ./).waitFor();
+    await show.click();
+    await form.alert.waitFor();
+    assert.equal(await told.count(), 0);
+    await cash("Deposit", "7");
+    await told.getByText("Done: Deposit · Ida Odeszła · +7.00 PLN").waitFor();
+    await show.click();
+    await form.receipt.getByText("7.00").first().waitFor();
+    await page.getByRole("button", { name: "Till", exact: true }).click();
+    assert.equal(await told.count(), 0);
+    await page.getByRole("button", { name: "Counter", exact: true }).click();
+    await page.getByText("Cash and corrections").click();
+    await cash("Deposit", "8");
+    await told.getByRole("button", { name: "Close" }).click();
+    assert.equal(await told.count(), 0);
+  });
+
   test("A renaming of unknown outcome shows the new name, also after a reload", async (t) => {
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel: adult(52), first: "Ewa", surname: "Panna" });
