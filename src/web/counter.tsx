@@ -23,7 +23,11 @@ export function Counter() {
   return (
     <div class="counter">
       <main id="main" ref={page} tabIndex={-1}>
-        <Finder onFound={show} onNew={() => go({ isOpening: true })} />
+        <Finder
+          onFound={show}
+          onNone={() => go({ pesel: undefined })}
+          onNew={() => go({ isOpening: true })}
+        />
         {isOpening && <NewAccount onOpened={show} onClose={() => go({ isOpening: false })} />}
         {pesel === undefined && !isOpening && (
           <section class="welcome muted">

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AccountsJson, ListedAccountJson } from "../wire/accounts.ts";
-import { urlOf } from "./answers.ts";
+import { isRefusal, urlOf } from "./answers.ts";
 import { useApp, useMay, useTask } from "./app.ts";
 import { Button, Unread } from "./elements.tsx";
 import { digitsOf, groupedPesel } from "./format.ts";
@@ -12,11 +12,12 @@ const mostFound = 20;
 
 interface FinderProps {
   readonly onFound: (pesel: string) => void;
+  readonly onNone: () => void;
   readonly onNew: () => void;
 }
 
 /** Finds an account by its PESEL or by the holder's name. */
-export function Finder({ onFound, onNew }: FinderProps) {
+export function Finder({ onFound, onNone, onNew }: FinderProps) {
   const { api, desk, texts } = useApp();
   const mayOpen = useMay("teller");
   const [typed, setTyped] = useState("");
@@ -39,11 +40,17 @@ export function Finder({ onFound, onNew }: FinderProps) {
     if (url === undefined) return search.stop();
     search.run(
       async (signal) => {
-        const answer = await api.get<ListedAccountJson | AccountsJson>(url, signal);
-        return "users" in answer ? answer : { users: [answer], next: null };
+        try {
+          const answer = await api.get<ListedAccountJson | AccountsJson>(url, signal);
+          return "users" in answer ? answer : { users: [answer], next: null };
+        } catch (failure) {
+          if (isRefusal(failure, "account-not-found") && !signal.aborted) onNone();
+          throw failure;
+        }
       },
       ({ users: [only, ...others] }) => {
-        if (only !== undefined && others.length === 0) choose(only);
+        if (only === undefined) onNone();
+        else if (others.length === 0) choose(only);
       },
     );
   };

@@ -166,6 +166,19 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     assert.match(await alert.innerText(), /check digit|PESEL/);
   });
 
+  test("A search that finds nobody closes the account before it", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { search, alert, amount } = parts(page);
+    for (const nobody of ["Nikt Taki", adult(26)]) {
+      await find(page, "wisniewska", "Zofia Wiśniewska");
+      await search.fill(nobody);
+      await search.press("Enter");
+      await alert.waitFor();
+      await page.getByText("Look for a customer").waitFor();
+      assert.equal(await amount.count(), 0);
+    }
+  });
+
   test("The page offers several accounts of one name to choose from, and says which is damaged", async (t) => {
     const { page } = await visit(t, server.url);
     const { search } = parts(page);
