@@ -55,6 +55,7 @@ export class Desk extends Watched {
     this.#storage = storage;
     for (const order of JSON.parse(storage.getItem(storageName) ?? "[]") as Order[]) {
       this.#customers.set(order.pesel, { ...newCustomer, at: { stage: "unknown", order } });
+      this.#fillTicket(order);
     }
   }
 
@@ -237,6 +238,13 @@ export class Desk extends Watched {
   #add(outcome: Outcome): void {
     this.#outcomes = [...this.#outcomes, outcome];
     this.changed();
+  }
+
+  /** Fills the ticket as it was when its exchange was asked for. */
+  #fillTicket({ pesel, quote }: Order): void {
+    if (quote === undefined) return;
+    const { amount, ...ticket } = wishOf(quote);
+    this.edit(ticketForm(pesel), { ...ticket, typed: String(amount) });
   }
 
   #empty({ name }: Form<object>): void {

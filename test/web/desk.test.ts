@@ -266,6 +266,18 @@ describe("what is under way at the counter", () => {
     assert.equal(server.done.size, 1);
   });
 
+  test("The ticket of an exchange without an answer is as it was after a reload", async () => {
+    const server = promptServer("answered", "answered", "lost on its way");
+    const kept = storage();
+    const desk = new Desk(server, new Reads(server), kept);
+    await desk.askExchange("1", { ...buy1, side: "toSell", amount: 4 });
+    const { at } = desk.customer("1");
+    assert.ok(at?.stage === "asked");
+    await desk.confirm("1", at.order.key);
+    const ticket = new Desk(server, new Reads(server), kept).draft(ticketForm("1"));
+    assert.deepEqual(ticket, { from: "PLN", to: "USD", side: "toSell", typed: "4" });
+  });
+
   for (const fate of ["done, and its answer lost", "lost on its way"] as const) {
     test(`An order that was ${fate} is not taken for refused because its key was used with another token`, async () => {
       const { server, kept, order } = await depositing(fate);
