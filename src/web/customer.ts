@@ -83,7 +83,8 @@ export function step(state: Customer, event: CustomerEvent): Customer {
       return { ...state, receiptId: event.receiptId };
     case "asks":
       if (orderOut(state) !== undefined) return state;
-      return { ...state, at: { stage: "asking", key: event.key, kind: event.kind }, message: undefined };
+      // The receipt of the order before would stand beside this one.
+      return { ...newCustomer, at: { stage: "asking", key: event.key, kind: event.kind } };
     case "cancels":
       return orderOut(state) === undefined ? { ...state, at: undefined, message: undefined } : state;
     case "priced":

@@ -146,6 +146,7 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     assert.match(await alert.innerText(), /not enough/i);
     await page.locator("button:focus", { hasText: "Cancel" }).waitFor();
     assert.equal(await page.locator("button.primary", { hasText: "Confirm" }).count(), 0);
+    assert.equal(await parts(page).receipt.count(), 0, "the receipt of the order before");
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1" });
     assert.equal(await alert.count(), 0);
     await confirm.click();
