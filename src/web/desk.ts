@@ -116,6 +116,18 @@ export class Desk extends Watched {
     this.changed();
   }
 
+  /** Forgets what the teller before typed and was asked, but no order that was sent and is not settled. */
+  handOver(): void {
+    this.#drafts.clear();
+    this.#opened = undefined;
+    for (const [pesel, customer] of this.#customers) {
+      const order = orderOut(customer);
+      if (order === undefined) this.#customers.delete(pesel);
+      else this.#fillTicket(order);
+    }
+    this.changed();
+  }
+
   /** Whether an order was confirmed and not sent, because the server asks for the token again. */
   get isNotSent(): boolean {
     return [...this.#customers.values()].some(

@@ -7,7 +7,7 @@ import "./styles/statement.css";
 import "./styles/operator.css";
 import "./styles/print.css";
 import { render } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { FxError } from "../core/errors.ts";
 import type { RatesJson } from "../wire/rates.ts";
 import type { TokenJson } from "../wire/server.ts";
@@ -112,14 +112,26 @@ function NotBegun({ failure, texts, language }: NotBegunProps) {
   );
 }
 
+const emptyCounter: Place = { view: "counter", pesel: undefined, isOpening: false };
+
 function Page() {
   const { changeLanguage, ...speech } = useLanguage();
   const { texts } = speech;
-  const [chosen, setPlace] = useState<Place>({ view: "counter", pesel: undefined, isOpening: false });
+  const [chosen, setPlace] = useState(emptyCounter);
   useWatched(session, desk, reads, batch, audit);
   const isOpen = session.stage === "open";
   const caller = useRead<TokenJson>(reads, isOpen ? "api/token" : undefined);
   const rates = useRead<RatesJson>(reads, caller.value && "api/rates");
+  const teller = useRef<string | null | undefined>(undefined);
+  useLayoutEffect(() => {
+    if (caller.value === undefined) return;
+    const { name } = caller.value;
+    if (teller.current !== undefined && teller.current !== name) {
+      desk.handOver();
+      setPlace(emptyCounter);
+    }
+    teller.current = name;
+  }, [caller.value?.name]);
   if (!isOpen) return <Lock {...{ session, desk, texts }} />;
   if (caller.failure !== undefined && caller.value === undefined) {
     return <NotBegun failure={caller.failure} {...speech} />;

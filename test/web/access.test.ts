@@ -193,6 +193,27 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await page.getByRole("heading", { name: "Anna Nowak" }).waitFor();
   });
 
+  test("The page does not show another teller the customer and the ticket of the one before, but an order without an answer", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { amount, confirm, alert } = parts(page);
+    await enter(page, tokens.teller);
+    await find(page, "75061598768", "Jan Kowalski");
+    await amount.fill("13");
+    await find(page, anna, "Anna Nowak");
+    await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "12" });
+    await page.route("**/api/exchange/*", (route) => route.abort());
+    await confirm.click();
+    await alert.getByText("not known").waitFor();
+    await page.getByRole("button", { name: "Lock" }).click();
+    await enter(page, tokens.operator);
+    await page.getByText("Look for a customer").waitFor();
+    await find(page, "75061598768", "Jan Kowalski");
+    assert.equal(await amount.inputValue(), "");
+    await page.getByRole("button", { name: "Show" }).click();
+    await alert.getByText("not known").waitFor();
+    assert.equal(await amount.inputValue(), "12");
+  });
+
   test("The page announces that a token expires within a day, and not before", async (t) => {
     const { page } = await visit(t, server.url);
     const banner = page.locator(".banner", { hasText: "Your token expires on" });
