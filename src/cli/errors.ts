@@ -61,11 +61,13 @@ export class OutputFailed extends Error {
   /** The system's error code, such as ENOSPC. */
   readonly code: string | undefined;
   readonly request: SentRequest | undefined;
+  readonly hint: string | undefined;
 
-  constructor(cause: NodeJS.ErrnoException, request: SentRequest | undefined) {
+  constructor(cause: NodeJS.ErrnoException, request: SentRequest | undefined, hint?: string) {
     super(`The output cannot be written (${reasonOf(cause)}).`, { cause });
     this.code = cause.code;
     this.request = request;
+    this.hint = hint;
   }
 }
 
@@ -171,8 +173,8 @@ function describeInterrupt({ signal, request }: Interrupted): Failure {
   return { ...described, hint: state === "sent" ? againWith(key) : resultWith(key), key };
 }
 
-function describeOutput({ message, code, request }: OutputFailed): Failure {
-  const described = failure("output-failed", message, code === "EPIPE" ? 141 : 12);
+function describeOutput({ message, code, request, hint }: OutputFailed): Failure {
+  const described = failure("output-failed", message, code === "EPIPE" ? 141 : 12, hint);
   if (request?.state !== "done") return described;
   const { key } = request;
   return { ...described, hint: resultWith(key), key };

@@ -58,9 +58,10 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   const exit = await carryOut(argv, context, stderr, json);
   const unwritten = await written();
   if (unwritten?.code === undefined) return exit;
-  const failure = describeFailure(new OutputFailed(unwritten, context.sending.request));
-  // Where the reader has closed our output, as `head` does, only the key of what was done is reported.
-  if (failure.exit !== 141 || failure.key !== undefined) {
+  const { request, ifUnwritten } = context.sending;
+  const failure = describeFailure(new OutputFailed(unwritten, request, ifUnwritten));
+  // Where the reader has closed our output, as `head` does, only what was done is reported.
+  if (failure.exit !== 141 || failure.hint !== null) {
     clearLine(stderr);
     tellFailure(stderr, failure, json);
   }

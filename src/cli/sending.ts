@@ -3,6 +3,8 @@ import { RequestFailed, type SentRequest } from "./errors.ts";
 /** The request, or the batch, of a command that changes something, and how far it has come: an interrupt reports it. */
 export class Sending {
   request: SentRequest | undefined;
+  /** What to tell, beside the failure, if the result of a change without such a request cannot be written. */
+  ifUnwritten: string | undefined;
 
   /**
    * @param key if it moves money

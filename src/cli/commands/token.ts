@@ -56,6 +56,7 @@ export function defineToken(program: FxCommand, context: Context): void {
     .argument("<name>", "name of the token")
     .action(async (name: string, options: CommandOptions) => {
       await changeToken(pathOf(options), name, () => []);
+      context.sending.ifUnwritten = `The token ${name} was revoked.`;
       writeRecord(context.terminal.stdout, [["revoked", name]]);
     });
 }
@@ -78,7 +79,7 @@ async function addToken(
       `There is a token ${name} in ${path}. fx token rotate ${name} replaces it, fx token revoke ${name} ends it.`,
     );
   });
-  showSecret(context, secret);
+  showSecret(context, name, secret);
 }
 
 async function rotateToken(context: Context, name: string, options: LifetimeOptions): Promise<void> {
@@ -87,7 +88,7 @@ async function rotateToken(context: Context, name: string, options: LifetimeOpti
     const before = expires === null ? undefined : Date.parse(expires) - Date.parse(created);
     return [{ name, role, ...lifetimeFrom(options.expires ?? before), sha256 }];
   });
-  showSecret(context, secret);
+  showSecret(context, name, secret);
 }
 
 async function listTokens(context: Context, options: CommandOptions): Promise<void> {
@@ -145,7 +146,8 @@ function lifetimeFrom(ms: number | undefined): Pick<KeptToken, "created" | "expi
   };
 }
 
-function showSecret({ terminal: { stdout, stderr } }: Context, secret: string): void {
+function showSecret({ terminal: { stdout, stderr }, sending }: Context, name: string, secret: string): void {
+  sending.ifUnwritten = `The token ${name} was made, and nobody has its secret. fx token rotate ${name} makes another.`;
   writeText(stderr, "The token is shown only this once: the file keeps a hash of it.");
   write(stdout, secret);
 }
