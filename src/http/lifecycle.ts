@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { PassThrough } from "node:stream";
+import { TLSSocket } from "node:tls";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
 import { bulkType } from "../wire/bulk.ts";
@@ -43,10 +44,15 @@ export function draining(): FxError {
   return new FxError("overloaded", message, { retryAfterSeconds: 1 });
 }
 
-/** Ends an answer that cannot say why: the connection is closed, and the log has the reason. */
+/**
+ * Ends an answer that cannot say why: the log has the reason. The connection is reset, because over HTTP/1.0 an orderly end
+ * is that of a whole answer. TLS has a sign of its own for that.
+ */
 export function breakOff(request: FastifyRequest, { code }: FxError): void {
   request.outcome = { ended: code };
-  request.raw.socket.destroy();
+  const { socket } = request.raw;
+  if (socket instanceof TLSSocket) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 /** The time after an answer in which the rest of the request's body is read, if it has arrived. */

@@ -10,7 +10,7 @@ import { BulkClient, linesType } from "../support/bulk.ts";
 import { adult, now } from "../support/fixture.ts";
 import { openGate } from "../support/gate.ts";
 import { type HttpAnswer, isProblem, send } from "../support/http.ts";
-import { answerTo, headOf } from "../support/raw-connection.ts";
+import { answerTo, headOf, openConnection } from "../support/raw-connection.ts";
 import { pathOf, typeOf } from "../support/requests.ts";
 import { routesOf } from "../support/routes.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -203,6 +203,20 @@ describe("a stream under way", () => {
       await until(() => log().includes('"ended":"unauthorized"'));
     });
   }
+
+  test("An answer over HTTP/1.0, which has no end mark, breaks off with a reset", async (t) => {
+    const { url, callers } = await guarded(t, { export: endless });
+    const connection = await openConnection(url);
+    const ended = new Promise((resolve) => {
+      connection.socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code));
+      connection.socket.once("end", () => resolve("end"));
+    });
+    const head = headOf("GET /api/export?format=csv", `Authorization: ${bearer("operator").authorization}`);
+    connection.socket.write(head.replace("HTTP/1.1", "HTTP/1.0"));
+    await connection.until(/200 OK/);
+    callers.delete("operator");
+    assert.equal(await ended, "ECONNRESET");
+  });
 
   for (const path of ["/api/audit", "/api/audit/checkpoint"]) {
     test(`GET ${path} is refused with 401 if its token is revoked while it waits`, async (t) => {
