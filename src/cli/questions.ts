@@ -49,8 +49,11 @@ export class Questions {
       text += String(chunk);
       if (text.includes("\n") || text.length > 1000) break;
     }
-    const [line = ""] = text.split("\n");
+    const [line = "", ...rest] = text.split("\n");
     if (line.trim() === "") throw new UsageError("There is no PESEL on standard input.");
+    if (rest.join("").trim() !== "") {
+      throw new UsageError("There is more than one line on standard input. Give one PESEL.");
+    }
     return line;
   }
 

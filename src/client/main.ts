@@ -40,7 +40,7 @@ export interface ClientOptions {
  * no answer comes, the call fails with the code `outcome-unknown`: the same call with the same key finishes it, and never
  * does it twice. `bulk` and `follow` go on after a lost connection. Proxies are those that HTTPS_PROXY, HTTP_PROXY,
  * ALL_PROXY and NO_PROXY name.
- * @throws PlainHttpError, TypeError if `url` is not a URL
+ * @throws PlainHttpError, TypeError if `url` is not an http or https URL, or no header can have the token
  */
 export function openClient({ url, ...options }: ClientOptions): ExchangeService {
   return openHttpService(url, options);

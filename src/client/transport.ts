@@ -1,3 +1,4 @@
+import { validateHeaderValue } from "node:http";
 import type { Delays, Request as GotStream, RequestError } from "got";
 import { FxError } from "../core/errors.ts";
 import { type Route, requestHeaders, requestOptions, routeTo } from "../outbound/proxy.ts";
@@ -52,9 +53,13 @@ export class Transport {
   readonly #options: Required<Omit<TransportOptions, "token" | "allowPlainHttp">>;
   readonly #route: Route;
 
-  /** @throws PlainHttpError, FxError unreachable */
+  /** @throws PlainHttpError, TypeError for another address than of HTTP or a token that no header can have, FxError unreachable */
   constructor(baseUrl: string, { token, allowPlainHttp = false, ...options }: TransportOptions = {}) {
     const url = new URL(baseUrl);
+    if (!/^https?:$/.test(url.protocol)) {
+      throw new TypeError("The url does not begin with http:// or https://.");
+    }
+    validateHeaderValue("authorization", `Bearer ${token}`);
     if (!allowPlainHttp) refusePlainHttp(url, token);
     this.#route = routeTo(url, { keepAlive: true });
     this.target = `${url.origin}${url.pathname}`.replace(/\/+$/, "");

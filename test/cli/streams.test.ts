@@ -77,6 +77,25 @@ describe("output that cannot be written", () => {
     assert.deepEqual([code, told, key, exit], ["output-failed", 12, (await entries())[0]?.key, 12]);
   });
 
+  for (const [line, told] of [
+    [
+      "create till --role teller",
+      "The token till was made, and nobody has its secret. fx token rotate till makes another.",
+    ],
+    [
+      "rotate till",
+      "The token till was made, and nobody has its secret. fx token rotate till makes another.",
+    ],
+    ["revoke till", "The token till was revoked."],
+  ] as const) {
+    test(`Output that cannot be written is reported with what fx token ${line} has done`, async () => {
+      const args = ["token", ...line.split(" "), "--tokens", join(folder, "tokens")];
+      const { stderr, exit } = await runFx(args, full);
+      assert.ok(stderr.endsWith(`(no space left on device).\n${told}\n`), stderr);
+      assert.equal(exit, 12);
+    });
+  }
+
   test("Output that cannot be written is reported without a key where nothing was moved", async () => {
     const { stderr, exit } = await runFx([...exchange, "--dry-run", "--json"], full);
     const { code, key } = JSON.parse(stderr);
@@ -117,6 +136,13 @@ describe("a reader that has had enough", () => {
   test("A reader that closes its end of the pipe ends a long list quietly, with exit 141", async () => {
     const { child, ended } = spawnFx(["account", "list"], { env });
     child.stdout.once("data", () => child.stdout.destroy());
+    const { stderr, exit } = await ended;
+    assert.deepEqual([stderr, exit], ["", 141]);
+  });
+
+  test("A closed pipe does not make fx entries say that there are none", async () => {
+    const { child, ended } = spawnFx(["entries"], piped);
+    child.stdout.destroy();
     const { stderr, exit } = await ended;
     assert.deepEqual([stderr, exit], ["", 141]);
   });

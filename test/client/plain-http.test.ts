@@ -66,3 +66,17 @@ for (const [secret, withIt] of Object.entries(secrets)) {
 test("a client without a secret may ask any address", async () => {
   for (const address of [...exposed, ...safe]) await openHttpService(address).close();
 });
+
+test("An address or a token that no request can have is a TypeError, before anything is sent", () => {
+  for (const [url, own] of [
+    ["localhost:8080", token],
+    ["fx.example", token],
+    ["https://fx.example", "fxt_hidden\n123"],
+  ] as const) {
+    assert.throws(
+      () => openHttpService(url, { token: own }),
+      (error) => error instanceof TypeError && !error.message.includes("hidden"),
+      url,
+    );
+  }
+});

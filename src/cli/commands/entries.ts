@@ -45,8 +45,10 @@ export function defineEntries(program: FxCommand, context: Context): void {
       async function* texts() {
         for await (const receipts of chunks) {
           const lines = receipts.map((receipt) => `${JSON.stringify(entry.encode(receipt))}\n`);
-          yield json ? visibleLines(lines.join("")) : tableText(stdout, columns, receipts, count === 0);
+          const isFirst = count === 0;
+          // Nothing after the last yield runs if the output's reader stops.
           count += receipts.length;
+          yield json ? visibleLines(lines.join("")) : tableText(stdout, columns, receipts, isFirst);
         }
       }
       await writeEach(stdout, texts());

@@ -21,8 +21,8 @@ export function defineHelp(program: FxCommand, context: Context): void {
     .argument("[topic...]", "a command, or one of the topics below")
     .addHelpText("after", `\nTopics:\n${about.join("\n")}`)
     .action((words: readonly string[]) => {
-      const topic = topics[words.join(" ")];
-      if (topic !== undefined) return topic.tell(context.terminal.stdout);
+      const name = words.join(" ");
+      if (Object.hasOwn(topics, name)) return topics[name]?.tell(context.terminal.stdout);
       let found = program;
       for (const word of words) {
         const next = found.commands.find((candidate) => candidate.name() === word);
