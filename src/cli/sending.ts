@@ -3,7 +3,7 @@ import { RequestFailed, type SentRequest } from "./errors.ts";
 /** The request, or the batch, of a command that changes something, and how far it has come: an interrupt reports it. */
 export class Sending {
   request: SentRequest | undefined;
-  /** What to tell, beside the failure, if the result of a change without such a request cannot be written. */
+  /** A hint for a change without such a request whose result cannot be written. */
   ifUnwritten: string | undefined;
 
   /**
