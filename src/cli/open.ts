@@ -8,6 +8,8 @@ import type { RatesRole } from "../rates/trading.ts";
 import type { Settings } from "./settings.ts";
 import type { StoreTarget } from "./target.ts";
 
+export type { RatesRole };
+
 /** The parts of an instance of fx in this process. Closing the service closes them all. */
 export interface Ledger {
   readonly service: LedgerService;
