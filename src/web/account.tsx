@@ -51,7 +51,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
         </h2>
         <p class="figures muted">{groupedPesel(pesel)}</p>
         {isClosed && <p class="tag">{texts.closedAccount}</p>}
-        {isBlocked && <p class="tag">{texts.blockedAccount}</p>}
+        {isBlocked && <p class="tag">{texts.blockedTag}</p>}
       </div>
       <Unread read={loaded} />
       <div class="service">

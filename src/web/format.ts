@@ -65,7 +65,12 @@ export class Format {
   }
 
   seconds(count: number): string {
-    return this.#number(count, { style: "unit", unit: "second", maximumFractionDigits: 2 });
+    return this.#number(count, {
+      style: "unit",
+      unit: "second",
+      unitDisplay: "narrow",
+      maximumFractionDigits: 2,
+    });
   }
 
   /** How long ago something was. */

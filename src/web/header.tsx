@@ -49,7 +49,7 @@ export function Header({ ratesRead, onLanguage, onLock }: HeaderProps) {
             <button type="button" class="plain" onClick={onLock}>
               {texts.lock}{" "}
               <span class="muted">
-                {caller.name} · {texts.role[caller.role]}
+                · {caller.name} ({texts.role[caller.role]})
               </span>
             </button>
           )}

@@ -110,7 +110,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     assert.equal(await page.getByRole("alert").count(), 0);
     assert.equal(await parts(page).rates.count(), 0);
     await enter(page, "fxt_wrong");
-    await page.getByRole("alert").getByText("does not take this token").waitFor();
+    await page.getByRole("alert").getByText("does not accept this token").waitFor();
     await hasFocus(page.getByLabel("Access token"));
     await enter(page, tokens.teller);
     await parts(page).search.waitFor();
@@ -266,7 +266,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Audit" }).click();
     await page.getByRole("button", { name: "Run the audit" }).click();
     await page.getByText("The books agree").waitFor();
-    assert.match(await page.locator("dl.tiles").innerText(), /Discrepancies\s+0\s+Duration\s+[\d.]+ sec/);
+    assert.match(await page.locator("dl.tiles").innerText(), /Discrepancies\s+0\s+Duration\s+[\d.]+s/);
   });
 
   test("The page keeps its new token when the server refuses the earlier one, with which an audit was begun", async (t) => {

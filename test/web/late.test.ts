@@ -100,7 +100,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     );
     assert.equal(await statement.locator("tbody tr").count(), 3);
     const ends = (await page.locator(".ends").innerText()).replace(/\s+/g, " ");
-    assert.match(ends, /Before it – After it 6,677\.25 PLN · 250\.50 EUR · 500\.00 USD/);
+    assert.match(ends, /Opening balance – Closing balance 6,677\.25 PLN · 250\.50 EUR · 500\.00 USD/);
     await page.locator(".statement").getByRole("button", { name: "Print" }).click();
     const [printed] = await eventually(
       () => page.evaluate("printed") as Promise<{ ends: string; rows: number }[]>,
@@ -541,10 +541,10 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
       times: 1,
     });
     await confirm.click();
-    await alert.getByText("Nothing was done").waitFor();
+    await alert.getByText("the server refused the token").waitFor();
     await page.getByLabel("Access token").fill("any");
     await page.getByRole("button", { name: "Enter" }).click();
-    await alert.getByText("nothing was sent").waitFor();
+    await alert.getByText("had expired or was revoked").waitFor();
     await confirm.click();
     await entriesOn(page, 2);
     assert.equal(changes().length, 3);

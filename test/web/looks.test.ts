@@ -72,9 +72,9 @@ describe("the page", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "See whether it was done" }).click();
     await parts(page).alert.getByText("not been done so far").waitFor();
     await look("an order that is not done so far");
-    await page.getByRole("button", { name: "Give it up" }).click();
+    await page.getByRole("button", { name: "Abandon" }).click();
     await look("the question before an order is given up");
-    await page.getByRole("button", { name: "Give it up, although it may still be done" }).click();
+    await page.getByRole("button", { name: "Abandon, although it may still be done" }).click();
     await statement
       .getByRole("button", { name: /^Receipt/ })
       .first()

@@ -123,10 +123,10 @@ describe("an order from the page", { skip: noBrowser }, () => {
       await page.getByRole("button", { name: "See whether it was done" }).click();
       if (entries === 1) {
         await parts(page).alert.getByText("not been done so far").waitFor();
-        await page.getByRole("button", { name: "Give it up" }).click();
+        await page.getByRole("button", { name: "Abandon" }).click();
         await parts(page).alert.getByText("may still be done, whatever").waitFor();
-        await page.getByRole("button", { name: "Give it up, although it may still be done" }).click();
-        await parts(page).alert.getByText("given up, but may still be done").waitFor();
+        await page.getByRole("button", { name: "Abandon, although it may still be done" }).click();
+        await parts(page).alert.getByText("abandoned, but may still be done").waitFor();
       }
       await parts(page).exchange.waitFor();
       await confirm.waitFor({ state: "detached" });
