@@ -38,7 +38,9 @@ export function Header({ ratesRead, onLanguage, onLock }: HeaderProps) {
                 onClick={() => go({ view: name })}
               />
             ))}
-          <a href="docs">{texts.apiDocs}</a>
+          <a href="docs" target="_blank" rel="noreferrer">
+            {texts.apiDocs}
+          </a>
           <Button
             label={texts.language}
             class="plain"

@@ -233,6 +233,7 @@ function Row({ pesel, entry, desk, texts, format, mayReverse }: RowProps) {
   const wasReversed = "reversedBy" in entry && entry.reversedBy !== null;
   const note = noteOf(entry);
   const kind = texts.kind[entry.kind];
+  const sums = [moved.out, moved.in].flatMap((money) => (money === undefined ? [] : format.money(money)));
   const time = format.time(entry.time);
   return (
     <tr class={wasReversed ? "reversed" : undefined}>
@@ -255,7 +256,7 @@ function Row({ pesel, entry, desk, texts, format, mayReverse }: RowProps) {
           <Button
             label={texts.reverse}
             class="plain"
-            aria-label={fill(texts.reverseOf, time)}
+            aria-label={fill(texts.reverseOf, [kind, ...sums, time].join(", "))}
             onClick={() => void desk.ask(reversal(pesel, entry))}
           />
         )}

@@ -243,7 +243,7 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await confirm.click();
     assert.equal(await entriesOn(page, 4), 4);
     await balancesAre(page, { PLN: "30.00" });
-    await statement.getByRole("button", { name: "Reverse" }).first().click();
+    await statement.getByRole("button", { name: /^Reverse Exchange, 100\.00\sPLN, [\d.]+\sUSD, / }).click();
     await page.getByRole("textbox", { name: "Reason" }).fill("mistyped");
     await page.getByRole("button", { name: "Yes, do it" }).click();
     assert.equal(await entriesOn(page, 5), 5);
