@@ -45,14 +45,14 @@ export function draining(): FxError {
 }
 
 /**
- * Ends an answer that cannot say why: the log has the reason. The connection is reset, because over HTTP/1.0 an orderly end
- * is that of a whole answer. TLS has a sign of its own for that.
+ * Ends an answer that cannot say why: the log has the reason. Over HTTP/1.0, where an orderly end is that of a whole
+ * answer, the connection is reset. TLS has a sign of its own for that.
  */
 export function breakOff(request: FastifyRequest, { code }: FxError): void {
   request.outcome = { ended: code };
-  const { socket } = request.raw;
-  if (socket instanceof TLSSocket) socket.destroy();
-  else socket.resetAndDestroy();
+  const { socket, httpVersion } = request.raw;
+  if (httpVersion === "1.0" && !(socket instanceof TLSSocket)) socket.resetAndDestroy();
+  else socket.destroy();
 }
 
 /** The time after an answer in which the rest of the request's body is read, if it has arrived. */
