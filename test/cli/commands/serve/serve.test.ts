@@ -69,7 +69,7 @@ describe("fx serve", () => {
     assert.deepEqual([msg, version, store, rates], ["starting", packageJson.version, "memory", "demo"]);
     const warnings = lines.filter(({ level }) => level === 40).map((line) => line.msg);
     assert.match(`${warnings}`, /^database: in memory, and lost when this server ends[^,]*$/);
-    assert.ok(lines.some(({ status, route }) => status === 404 && route === "/api/user/:pesel"));
+    assert.ok(lines.some(({ status, route }) => status === 404 && route === "/api/user/{pesel}"));
     assert.ok(lines.some(({ route }) => route === "/api/users"));
     for (const text of [adult(0), "Kowalska", "kowalska"]) assert.ok(!stderr.includes(text));
     const signals = lines.flatMap(({ signal, msg }) => (signal === undefined ? [] : [`${signal} ${msg}`]));
