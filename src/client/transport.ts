@@ -179,7 +179,8 @@ export class Transport {
       const failure = new FxError("unreachable", `The certificate of ${this.target} ${fault}.`, { hint });
       return { failure, outcomeUnknown: false };
     }
-    if (!sent && this.target.startsWith("https:") && withoutTls.includes(error.code)) {
+    const isHarmless = !sent || method === "GET";
+    if (isHarmless && this.target.startsWith("https:") && withoutTls.includes(error.code)) {
       const hint = `If its server has no certificate, use ${this.target.replace("https:", "http:")}.`;
       const failure = new FxError("unreachable", `What listens at ${this.target} does not speak https.`, {
         hint,
