@@ -53,13 +53,15 @@ export class Transport {
   readonly #options: Required<Omit<TransportOptions, "token" | "allowPlainHttp">>;
   readonly #route: Route;
 
-  /** @throws PlainHttpError, TypeError for another address than of HTTP or a token that no header can have, FxError unreachable */
+  /**
+   * @throws PlainHttpError, FxError unreachable; TypeError unless it is an address of HTTP, and a header can have the token
+   */
   constructor(baseUrl: string, { token, allowPlainHttp = false, ...options }: TransportOptions = {}) {
     const url = new URL(baseUrl);
     if (!/^https?:$/.test(url.protocol)) {
       throw new TypeError("The url does not begin with http:// or https://.");
     }
-    validateHeaderValue("authorization", `Bearer ${token}`);
+    if (token !== undefined) validateHeaderValue("authorization", `Bearer ${token}`);
     if (!allowPlainHttp) refusePlainHttp(url, token);
     this.#route = routeTo(url, { keepAlive: true });
     this.target = `${url.origin}${url.pathname}`.replace(/\/+$/, "");
@@ -179,8 +181,9 @@ export class Transport {
       const failure = new FxError("unreachable", `The certificate of ${this.target} ${fault}.`, { hint });
       return { failure, outcomeUnknown: false };
     }
-    const isHarmless = !sent || method === "GET";
-    if (isHarmless && this.target.startsWith("https:") && withoutTls.includes(error.code)) {
+    const isSecured = (request?.timings ?? error.timings)?.secureConnect !== undefined;
+    const isPlain = this.target.startsWith("https:") && !isSecured && withoutTls.includes(error.code);
+    if (isPlain && (!sent || method === "GET")) {
       const hint = `If its server has no certificate, use ${this.target.replace("https:", "http:")}.`;
       const failure = new FxError("unreachable", `What listens at ${this.target} does not speak https.`, {
         hint,

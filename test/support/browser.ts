@@ -61,6 +61,12 @@ export interface Visit {
 /** The browser's own message for a failed request. */
 const refused = /^Failed to load resource: (the server responded with a status of|net::ERR_)/;
 
+/** Loads the page again without the refresh of every minute, which would hide that something else does not refresh. */
+export async function withoutTimer(page: Page): Promise<void> {
+  await page.addInitScript("globalThis.setInterval = () => 0");
+  await page.reload();
+}
+
 /**
  * Opens a page of a server in a fresh browser profile. Afterwards the test fails if the page has sent a request to
  * another origin, written to the console, or left an error uncaught.

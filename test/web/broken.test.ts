@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import { noBrowser, visit } from "../support/browser.ts";
+import { noBrowser, visit, withoutTimer } from "../support/browser.ts";
 import { ask, entriesOn, find, parts, suiteServer } from "./teller.ts";
 
 const anna = { pesel: "80010112340", name: "Anna Nowak" };
@@ -78,6 +78,7 @@ describe("an answer that is broken", { skip: noBrowser }, () => {
 
   test("A browser that goes offline says that no answer came, with the time of what is shown, and goes on when it is back", async (t) => {
     const { page } = await visit(t, server.url);
+    await withoutTimer(page);
     await find(page, anna.pesel, anna.name);
     await entriesOn(page, 3);
     await page.context().setOffline(true);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { MoneyJson } from "../../src/wire/fields.ts";
-import { noBrowser, visit } from "../support/browser.ts";
+import { noBrowser, visit, withoutTimer } from "../support/browser.ts";
 import { newFolder } from "../support/folder.ts";
 import { runFx } from "../support/run-fx.ts";
 import { find, postTo, savedBy, suiteServer } from "./teller.ts";
@@ -169,6 +169,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
   test("A banner about suspended trading goes with the next order, once another counter has resumed it", async (t) => {
     await postTo(server.url, "trading/suspension", { reason: "a pause" });
     const { page } = await visit(t, server.url);
+    await withoutTimer(page);
     const banner = page.locator(".banner", { hasText: "a pause" });
     await banner.waitFor();
     await postTo(server.url, "trading/resumption", {});
