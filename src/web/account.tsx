@@ -42,7 +42,8 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
   }
   const isClosed = account.closed === true;
   const isBlocked = account.blocked === true;
-  const out = orderOut(customer);
+  // The order without an answer, or the one whose outcome is told.
+  const kind = orderOut(customer)?.kind ?? customer.message?.kind;
   return (
     <article class="account">
       <div class="holder">
@@ -58,9 +59,9 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
         <div class="work">
           {isClosed && <p class="card">{mayMove ? texts.reopenHint : texts.closedAccount}</p>}
           {isBlocked && <Blocked pesel={pesel} />}
-          {((mayMove && !isClosed) || out !== undefined) && (
+          {((mayMove && !isClosed) || kind !== undefined) && (
             <>
-              {(!isBlocked || out?.kind === "exchange") && (
+              {(!isBlocked || kind === "exchange") && (
                 <Part>
                   <Ticket account={account} />
                 </Part>

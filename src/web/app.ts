@@ -1,5 +1,5 @@
 import { createContext } from "preact";
-import { useContext, useEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { currencies, pln } from "../core/currency.ts";
 import { FxError } from "../core/errors.ts";
 import type { RatesJson } from "../wire/rates.ts";
@@ -105,17 +105,17 @@ interface Task<T> extends Read<T> {
 }
 
 /**
- * A task that a click starts. The next click replaces it. It is aborted when its part of the page goes, and when its
- * subject, `of`, changes.
+ * A task that a click starts. The next click replaces it. It is aborted and forgotten when its part of the page goes, and
+ * when its subject, `of`, changes, even if that changes back.
  */
 export function useTask<T>(of = ""): Task<T> {
   const [task, setTask] = useState<{ readonly of: string; readonly read: Read<T> }>({ of, read: unasked });
   const control = useRef(new AbortController());
-  useEffect(() => () => control.current.abort(), [of]);
   const stop = () => {
     control.current.abort();
     setTask({ of, read: unasked });
   };
+  useLayoutEffect(() => stop, [of]);
   const run: Task<T>["run"] = (load, onDone) => {
     control.current.abort();
     control.current = new AbortController();
