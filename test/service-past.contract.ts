@@ -121,6 +121,7 @@ export function describePast(subjectNow: () => Subject): void {
   for (const [what, name, verb, ask] of [
     ["a statement from a day", "from", "begun", () => statement({ from: "2026-06-09" })],
     ["a statement up to a day", "to", "ended", () => statement({ to: "2026-06-08" })],
+    ["the till of a day", "date", "ended", () => service.till({ date: "2026-06-08", by: undefined })],
     ["an export up to a day", "to", "ended", () => exported(service, { format: "csv", to: "2026-06-08" })],
   ] as const) {
     test(`${what} that ${verb} in the last 10 seconds is refused`, async () => {

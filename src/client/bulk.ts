@@ -260,7 +260,8 @@ export class Bulk {
   #refusedAsWhole(problem: FxError): Fault {
     if (!isOfRequest(problem.code)) return faultOf(problem);
     const message = `${this.#transport.target} refused the batch as a whole: ${problem.message}`;
-    return faultOf(new FxError("unreachable", message, { hint: this.#transport.notFxHint }));
+    const hint = problem.code === "not-found" ? { hint: this.#transport.notFxHint } : {};
+    return faultOf(new FxError("unreachable", message, hint));
   }
 
   #failureOf(error: unknown, request: GotStream): Fault {

@@ -178,7 +178,8 @@ export class LedgerService implements ExchangeService {
     if (last !== undefined && last.pesel !== pesel) unknownCursor();
     const start = from === undefined ? undefined : startOfDay(from);
     const end = to === undefined || to === endOfTime ? undefined : startOfDay(addDays(to, 1));
-    this.#requireBounds(start, end);
+    this.#requireBound("from", "have begun", start);
+    this.#requireBound("to", "have ended", end);
     const period = { start, end, before: last?.sequence, limit };
     const { page, hasMore, opening, closing } = await entriesOf(this.#store, account, period);
     const items = page.map(receiptOf);
@@ -265,6 +266,7 @@ export class LedgerService implements ExchangeService {
   }
 
   async till({ date = warsawDate(this.#now()), by }: TillRequest, signal?: AbortSignal): Promise<Till> {
+    this.#requireBound("date", "have ended", startOfDay(addDays(date, 1)));
     return tillOf(this.#store, { date, by }, this.#pause(signal));
   }
 
@@ -277,7 +279,7 @@ export class LedgerService implements ExchangeService {
     const { from = "", to = endOfTime, at } = request;
     if (from > to) throw invalid("from", "is after to");
     this.#requireSettled(at);
-    this.#requireBounds(undefined, to === endOfTime ? undefined : startOfDay(addDays(to, 1)));
+    if (to !== endOfTime) this.#requireBound("to", "have ended", startOfDay(addDays(to, 1)));
     yield* exportJournal(this.#store, request, this.#pause());
   }
 
@@ -289,11 +291,9 @@ export class LedgerService implements ExchangeService {
     throw invalid(name, detail, `The request is not valid: ${name} ${detail}, ${why}.`);
   }
 
-  /** @throws FxError invalid-request if entries from before a bound of the period may still be on their way */
-  #requireBounds(start: Date | undefined, end: Date | undefined): void {
-    const now = this.#now();
-    if (start !== undefined && start <= now) this.#requireSettled(start, "from", "have begun");
-    if (end !== undefined && end <= now) this.#requireSettled(end, "to", "have ended");
+  /** @throws FxError invalid-request if it is past, and entries from before it may still be on their way */
+  #requireBound(name: string, verb: string, bound: Date | undefined): void {
+    if (bound !== undefined && bound <= this.#now()) this.#requireSettled(bound, name, verb);
   }
 
   #pause(signal?: AbortSignal): Pause {

@@ -21,6 +21,7 @@ import {
   effectiveOn,
   isElsewhere,
   isOurs,
+  isReader,
   type Known,
   newsOf,
   type Prices,
@@ -204,7 +205,7 @@ export class LedgerRates implements CurrentRates {
     const known = this.#known;
     // Orders may settle at the ledger's table before a slow source has answered.
     await failureOf(() => this.#follow());
-    if (known.role === "read" && isOurs(known)) return;
+    if (isReader(known.role) && isOurs(known)) return;
     this.#hasAccepted = false;
     const unanswered = await failureOf(() => this.#ask());
     if (this.#closing.signal.aborted) return;
@@ -221,7 +222,7 @@ export class LedgerRates implements CurrentRates {
     if (known.failure !== undefined) {
       this.#options.onEvent({ kind: "failed", problem: known.failure, retryInMs });
     }
-    if (known.role === "read") return;
+    if (isReader(known.role)) return;
     this.#timer = setTimeout(() => {
       this.#refreshing = this.#refresh();
     }, retryInMs).unref();
@@ -278,7 +279,8 @@ export class LedgerRates implements CurrentRates {
     const known = this.#known;
     for (;;) {
       const inForce = await this.#follow();
-      const isJudged = known.role !== "read" && !isElsewhere(known);
+      const isFirst = known.role === "first" && inForce === undefined;
+      const isJudged = (isFirst || !isReader(known.role)) && !isElsewhere(known);
       const effective = isJudged ? effectiveOn(dayOf(now(), known.aheadMs), known.tables) : [];
       const { acceptTable } = known.rules;
       const { accept, heldBack } = await nextTable(ledger, effective, inForce?.table, acceptTable);

@@ -6,9 +6,15 @@ import type { RateSource } from "./source.ts";
 
 /**
  * The part that a process takes in rates. A server ("serve") and a command that settles an order ("settle") trade: they put
- * rate tables in force. A command that reads ("read") quotes at the ledger's table, and judges and writes nothing.
+ * rate tables in force. A command that reads ("read") quotes at the ledger's table, and judges and writes nothing; one that
+ * stops or resumes trading ("first") does so, too, but puts a new ledger's first table in force.
  */
-export type RatesRole = "serve" | "settle" | "read";
+export type RatesRole = "serve" | "settle" | "read" | "first";
+
+/** Whether a process leaves the table in force to others. */
+export function isReader(role: RatesRole): boolean {
+  return role === "read" || role === "first";
+}
 
 /** The facts about rates that a process knows. */
 export interface Known {
@@ -81,7 +87,7 @@ interface Problem {
 /** The table of this process's own source, where the ledger has none of it. */
 function quotable({ inForce, role, tables }: Known, now: Date): RateTable | undefined {
   // One that trades has yet to put it in force. One that reads leaves that to others.
-  if (inForce === undefined && role !== "read") return undefined;
+  if (inForce === undefined && !isReader(role)) return undefined;
   return effectiveOn(warsawDate(now), tables).at(-1);
 }
 
@@ -127,7 +133,7 @@ function noNewer(known: Known, now: Date): string {
   const { source, role, inForce } = known;
   const problem = problemOf(known);
   if (problem !== undefined) return problem;
-  if (role === "read" && isOurs(known)) {
+  if (isReader(role) && isOurs(known)) {
     return "fx serve, or a command that settles an order, fetches a newer one.";
   }
   const last = known.tables.at(-1);

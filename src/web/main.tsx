@@ -128,6 +128,7 @@ function Page() {
     const { name } = caller.value;
     if (teller.current !== undefined && teller.current !== name) {
       desk.handOver();
+      if (batch.state.step === "checked") batch.leave();
       setPlace(emptyCounter);
     }
     teller.current = name;

@@ -25,8 +25,9 @@ export class RunStart {
   answerAfter<Answer extends Recorded>(answer: Answer, wasSent: boolean): Answer {
     const { receiptId, replayed } = answer;
     const isRepeated = this.#receipts.has(receiptId);
-    if (this.#receipts.size === rememberedReceipts) this.#receipts.clear();
     this.#receipts.add(receiptId);
+    const [oldest = ""] = this.#receipts;
+    if (this.#receipts.size > rememberedReceipts) this.#receipts.delete(oldest);
     if (!wasSent || isRepeated) return answer;
     // A receipt is a UUID of version 7, which begins with its time.
     const madeMs = Number.parseInt(receiptId.slice(0, 8) + receiptId.slice(9, 13), 16);

@@ -115,6 +115,15 @@ test("a command that settles no order puts no table in force", async (t) => {
   }
 });
 
+test("trading on a new ledger can be suspended before its first order", async (t) => {
+  const env = { FX_URL: `sqlite:${join(newFolder(t), "fx.db")}`, FX_RATES: "demo" };
+  await openHere(env.FX_URL, { pln: "100" });
+  const { stdout } = await runHere(argumentsOf(withoutRates[0] as string), { env });
+  assert.match(stdout, /^trading\tsuspended$/m);
+  const buy = "--from PLN --to USD --to-buy 1".split(" ");
+  assert.equal((await runHere(["exchange", pesel, ...buy], { env })).exit, 6);
+});
+
 test("the house's money in a currency of no table leaves a new ledger its choice of a source", async (t) => {
   const folder = newFolder(t);
   const env = { FX_URL: `sqlite:${join(folder, "fx.db")}` };

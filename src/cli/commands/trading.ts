@@ -24,7 +24,7 @@ export function defineTrading(program: FxCommand, context: Context): void {
 
   const change = async (options: CommandOptions, reason: string | undefined) => {
     // A table that is to be stopped must not come into force first.
-    const service = await context.service("write", true, "read");
+    const service = await context.service("write", true, "first");
     const changed = context.sending.send(undefined, () => service.changeTrading({ reason, by: undefined }));
     await tell(context, options, await changed);
   };
