@@ -42,7 +42,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
   }
   const isClosed = account.closed === true;
   const isBlocked = account.blocked === true;
-  // The order without an answer, or the one whose outcome is told.
+  // The kind of the order without an answer, or of the one whose outcome is shown.
   const kind = orderOut(customer)?.kind ?? customer.message?.kind;
   return (
     <article class="account">

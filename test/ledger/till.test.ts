@@ -75,6 +75,7 @@ test("A till ends at midnight in Warsaw, and has what its own actor did", async 
   at("2026-06-08T22:00:00Z");
   await cash("deposit", "2", "ewa");
   await cash("deposit", "4", "jan");
+  at("2026-06-08T22:00:10Z");
   const till = async (date: string, by?: string) => flows(await service.till({ date, by }));
   assert.deepEqual(await till("2026-06-08", "ewa"), ["PLN +100 -0"]);
   assert.deepEqual(await till("2026-06-09", "ewa"), ["PLN +200 -0"]);
