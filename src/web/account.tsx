@@ -42,8 +42,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
   }
   const isClosed = account.closed === true;
   const isBlocked = account.blocked === true;
-  // The kind of the order without an answer, or of the one whose outcome is shown.
-  const kind = orderOut(customer)?.kind ?? customer.message?.kind;
+  const out = orderOut(customer);
   return (
     <article class="account">
       <div class="holder">
@@ -59,9 +58,12 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
         <div class="work">
           {isClosed && <p class="card">{mayMove ? texts.reopenHint : texts.closedAccount}</p>}
           {isBlocked && <Blocked pesel={pesel} />}
-          {((mayMove && !isClosed) || kind !== undefined) && (
+          {(isClosed || isBlocked) && out === undefined && (
+            <Asked pesel={pesel} kinds={["exchange"]} label={texts.confirm} />
+          )}
+          {((mayMove && !isClosed) || out !== undefined) && (
             <>
-              {(!isBlocked || kind === "exchange") && (
+              {(!isBlocked || out?.kind === "exchange") && (
                 <Part>
                   <Ticket account={account} />
                 </Part>
