@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { lossOf } from "../wire/lossless-json.ts";
 import { reasonOf, UsageError } from "./errors.ts";
 import { refuseBlank } from "./settings.ts";
 import type { Environment } from "./terminal/terminal.ts";
@@ -101,9 +102,17 @@ export function sharedToken(what: string, path: string): UsageError {
 
 /** @throws UsageError that does not repeat the text, which may be a secret */
 export function parseJson(text: string, what: string): unknown {
+  let content: unknown;
   try {
-    return JSON.parse(text);
+    content = JSON.parse(text);
   } catch {
     throw new UsageError(`${what} is not JSON.`);
   }
+  const loss = lossOf(text);
+  if (loss === undefined) return content;
+  throw new UsageError(
+    "name" in loss
+      ? `${what} has "${loss.name}" twice in one object, and only the last would count. Remove one.`
+      : `${what} has a number with more digits than can be read exactly.`,
+  );
 }

@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { compareDecimals, parseDecimal } from "../core/decimal.ts";
 import { type FieldError, FxError } from "../core/errors.ts";
 import { opening } from "./accounts.ts";
 import { houseCash, reversal } from "./cash.ts";
+import { lossOf } from "./lossless-json.ts";
 import { nearMiss } from "./near-miss.ts";
 import { order } from "./orders.ts";
 
@@ -117,27 +117,15 @@ export function parseJson(text: string, part: Part = "body"): unknown {
   return body;
 }
 
-/** A name with its colon, another string, a bracket of an object, or a number. */
-const tokens = /("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]|-?\d[\d.eE+-]*/g;
-
 /** @throws FxError invalid-request if a name is given twice in an object, or a double does not hold a number exactly */
 function requireNothingLost(text: string, part: Part): void {
-  const open: Set<string>[] = [];
-  for (const [token, quoted] of text.matchAll(tokens)) {
-    if (token === "{") open.push(new Set());
-    else if (token === "}") open.pop();
-    else if (quoted !== undefined) {
-      const name = JSON.parse(quoted) as string;
-      const names = open.at(-1);
-      if (names?.has(name)) throw givenTwice(name, part);
-      names?.add(name);
-    } else if (!token.startsWith('"') && !isExact(token)) {
-      throw new FxError(
-        "invalid-request",
-        `A number in the ${part} has more digits than can be read exactly. Give no more than 15.`,
-      );
-    }
-  }
+  const loss = lossOf(text);
+  if (loss === undefined) return;
+  if ("name" in loss) throw givenTwice(loss.name, part);
+  throw new FxError(
+    "invalid-request",
+    `A number in the ${part} has more digits than can be read exactly. Give no more than 15.`,
+  );
 }
 
 /** The names of all fields of bodies and lines. */
@@ -152,14 +140,6 @@ function givenTwice(name: string, part: Part): FxError {
     ? { pointer: `/${name}`, detail }
     : { pointer: "", detail: `has a field (its name is withheld) that ${detail}` };
   return invalid(part, [field]);
-}
-
-/** Whether a double holds the number of a JSON text. */
-function isExact(number: string): boolean {
-  const kept = String(Number(number));
-  if (kept === number) return true;
-  const [exact, read] = [parseDecimal(number), parseDecimal(kept)];
-  return exact !== undefined && read !== undefined && compareDecimals(exact, read) === 0;
 }
 
 /**
