@@ -147,7 +147,8 @@ export const idempotencyKey = z.string().meta({
   pattern: '^([!#-~][!-~]{0,254}|"([!#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
   description:
     "1 to 255 visible ASCII characters, bare or quoted. A request repeated with the same key and body has no further " +
-    "effect and gets the first answer, even if that was a refusal (kept for 30 days). Only `rate-changed`, " +
+    "effect and gets the first answer, even if that was a refusal (kept for 30 days). The body is the same if it means " +
+    "the same: spaces, the order of fields and another way to write an amount do not count. Only `rate-changed`, " +
     "`rates-unavailable`, 5xx and requests that are wrong in themselves leave the key free. A key that another token " +
     "used is refused",
   examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],

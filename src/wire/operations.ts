@@ -108,7 +108,7 @@ export const operations = {
       "server ends the stream early. After that, or if the connection breaks, send the lines without an answer " +
       "again, with the same keys. With `dryRun=true` nothing is done or kept: each line is answered as it would be, on " +
       "the ledger as the lines before it would leave it, and what would be done has no `receipt`. A dry run also takes " +
-      "reversals, renamings, closings, blocks and unblocks, has at most 200,000 lines, and begins anew if it breaks off.",
+      "reversals, renamings, closings, blocks and unblocks, each with the role of its request, has at most 200,000 lines, and begins anew if it breaks off.",
     tag: "exchange",
     role: "teller",
     query: bulkQuery,
@@ -138,7 +138,7 @@ export const operations = {
     summary: "One entry, with all that is needed to compute it again",
     description:
       "`Fx-Receipt` in the answer to the request has its path. The beginning of an id is enough, from 8 characters on, " +
-      "if no other receipt begins with it. Fewer than 18, and a receipt of the house's own money, take the role `operator`.",
+      "if no other receipt begins with it; else `invalid-request` names two that do. Fewer than 18, and a receipt of the house's own money, take the role `operator`.",
     tag: "exchange",
     role: "viewer",
     answer: entries.entry,
@@ -345,7 +345,8 @@ export const operations = {
     summary: "What customers hold, what the house is long or short, and the spread earned",
     description:
       "In every currency, `customers` and `house` add up to what was paid in and not paid out. With `at`, as it was then: " +
-      "`customers` is the sum of `/api/users` at the same time, exactly.",
+      "`customers` is the sum of `/api/users` at the same time, exactly. PLN comes first and is always there, then every " +
+      "currency that has been held, by symbol.",
     tag: "ledger",
     role: "operator",
     query: accounts.atQuery,
