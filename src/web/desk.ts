@@ -55,7 +55,7 @@ export class Desk extends Watched {
     this.#storage = storage;
     for (const order of JSON.parse(storage.getItem(storageName) ?? "[]") as Order[]) {
       this.#customers.set(order.pesel, { ...newCustomer, at: { stage: "unknown", order } });
-      this.#fillTicket(order);
+      this.#fillForm(order);
     }
   }
 
@@ -123,7 +123,7 @@ export class Desk extends Watched {
     for (const [pesel, customer] of this.#customers) {
       const order = orderOut(customer);
       if (order === undefined) this.#customers.delete(pesel);
-      else this.#fillTicket(order);
+      else this.#fillForm(order);
     }
     this.changed();
   }
@@ -252,11 +252,16 @@ export class Desk extends Watched {
     this.changed();
   }
 
-  /** Fills the ticket as it was when its exchange was asked for. */
-  #fillTicket({ pesel, quote }: Order): void {
-    if (quote === undefined) return;
-    const { amount, ...ticket } = wishOf(quote);
-    this.edit(ticketForm(pesel), { ...ticket, typed: String(amount) });
+  /** Fills the form for money as it was when its order was asked for. */
+  #fillForm({ pesel, kind, quote, body, ...order }: Order): void {
+    const money = order.in ?? order.out;
+    if (quote !== undefined) {
+      const { amount, ...ticket } = wishOf(quote);
+      this.edit(ticketForm(pesel), { ...ticket, typed: String(amount) });
+    } else if (money !== undefined && (kind === "deposit" || kind === "withdrawal")) {
+      const { note = "" } = body as { readonly note?: string };
+      this.edit(cashForm(pesel), { typed: String(money.amount), currency: money.symbol, note });
+    }
   }
 
   #empty({ name }: Form<object>): void {

@@ -28,7 +28,9 @@ function useBalances(order: Order) {
   const isHouse = housePlaceOf(pesel) !== undefined;
   const account = useGet<ListedAccountJson>(isHouse ? undefined : accountUrl(pesel)).value;
   const isOut = orderOut(useCustomer(pesel)) !== undefined;
-  const changes = account === undefined || isOut ? [] : balanceChanges(account, order);
+  // An account that is there already is not opened, and its balances are not this person's to see.
+  const isTaken = order.kind === "opening" && account?.closed !== true;
+  const changes = account === undefined || isOut || isTaken ? [] : balanceChanges(account, order);
   return { account, isOut, changes, isShort: changes.some(({ after }) => after < 0) };
 }
 

@@ -6,7 +6,7 @@ import { type ErrorCode, FxError } from "../../src/core/errors.ts";
 import { NoAnswer } from "../../src/web/answers.ts";
 import { type Order, orderOut } from "../../src/web/customer.ts";
 import { Desk } from "../../src/web/desk.ts";
-import { openingForm, renamingForm, ticketForm } from "../../src/web/drafts.ts";
+import { cashForm, openingForm, renamingForm, ticketForm } from "../../src/web/drafts.ts";
 import { Reads } from "../../src/web/reads.ts";
 import { cash, change, type ExchangeWish, opening, reversal } from "../../src/web/requests.ts";
 import type { EntryJson } from "../../src/wire/entries.ts";
@@ -276,6 +276,12 @@ describe("what is under way at the counter", () => {
     await desk.confirm("1", at.order.key);
     const ticket = new Desk(server, new Reads(server), kept).draft(ticketForm("1"));
     assert.deepEqual(ticket, { from: "PLN", to: "USD", side: "toSell", typed: "4" });
+  });
+
+  test("The form of a deposit without an answer is as it was after a reload", async () => {
+    const { server, kept } = await depositing("lost on its way");
+    const form = new Desk(server, new Reads(server), kept).draft(cashForm("1"));
+    assert.deepEqual(form, { typed: "5", currency: "PLN", note: "" });
   });
 
   for (const fate of ["done, and its answer lost", "lost on its way"] as const) {
