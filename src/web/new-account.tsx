@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { useApp, useCustomer, useDraft } from "./app.ts";
+import type { ListedAccountJson } from "../wire/accounts.ts";
+import { useApp, useCustomer, useDraft, useGet } from "./app.ts";
 import { orderOf, orderOut } from "./customer.ts";
 import { openingForm } from "./drafts.ts";
 import { Button } from "./elements.tsx";
@@ -8,7 +9,7 @@ import { useFocusReturn } from "./focus.ts";
 import { digitsOf, groupedPesel, typedAmount } from "./format.ts";
 import { peselFault } from "./pesel-fault.ts";
 import { Asked } from "./question.tsx";
-import { opening } from "./requests.ts";
+import { accountUrl, opening } from "./requests.ts";
 import { fill } from "./texts.ts";
 
 interface NewAccountProps {
@@ -35,8 +36,12 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   const holder = { name: draft.name.trim(), surname: draft.surname.trim() };
   const amount = typedAmount(draft.initial === "" ? "0" : draft.initial, "PLN", { zero: true });
   const pln = "amount" in amount ? amount.amount : 0;
+  const ofPesel = peselFault(digits, texts);
+  const existing = useGet<ListedAccountJson>(ofPesel === undefined ? accountUrl(digits) : undefined).value;
+  const isTaken = !isOut && existing !== undefined && existing.closed !== true;
   const wrong =
-    peselFault(digits, texts) ??
+    ofPesel ??
+    (isTaken ? texts.hasAccount : undefined) ??
     (holder.name === "" || holder.surname === "" ? texts.nameMissing : undefined) ??
     ("fault" in amount ? texts.amountFault[amount.fault] : undefined);
   const [fault, refuse] = useWrong(draft, wrong);
@@ -48,16 +53,16 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
     if (pln > 0) desk.show(request, holder);
     else void desk.carryOut(request, holder);
   };
-  const close = () => {
+  const leave = (then: () => void) => {
     desk.endOpening();
-    onClose();
+    then();
   };
   return (
     <section class="card" aria-labelledby="new-account">
       <h2 id="new-account">{texts.newAccount}</h2>
       <form ref={form} noValidate onSubmit={open}>
         <fieldset class="fields" disabled={isOut}>
-          <OpeningFields isTold={fault !== undefined} />
+          <OpeningFields isTold={fault !== undefined} isTaken={isTaken} />
           {fault !== undefined && <p role="alert">{fault}</p>}
           {wrong === undefined && order === undefined && customer.message === undefined && (
             <p class="figures" role="status">
@@ -72,23 +77,30 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
         </fieldset>
         <Asked pesel={digits} kinds={["opening"]} label={texts.carryOut} />
         <p class="actions" hidden={order !== undefined && !isOut}>
+          {isTaken && <Button label={texts.showAccount} onClick={() => leave(() => onOpened(digits))} />}
           {!isOut && (
             <button type="submit" class="primary">
               {texts.openAccount}
             </button>
           )}
-          <Button label={texts.cancel} class="plain" onClick={close} />
+          <Button label={texts.cancel} class="plain" onClick={() => leave(onClose)} />
         </p>
       </form>
     </section>
   );
 }
 
-function OpeningFields({ isTold }: { readonly isTold: boolean }) {
+interface OpeningFieldsProps {
+  readonly isTold: boolean;
+  readonly isTaken: boolean;
+}
+
+function OpeningFields({ isTold, isTaken }: OpeningFieldsProps) {
   const { desk, texts } = useApp();
   const digits = digitsOf(desk.draft(openingForm).pesel);
   const [{ pesel, name, surname, initial }, edit] = useDraft(openingForm, digits);
-  const typedFault = digits.length >= 11 ? peselFault(digits, texts) : undefined;
+  const typedFault =
+    digits.length >= 11 ? (peselFault(digits, texts) ?? (isTaken ? texts.hasAccount : undefined)) : undefined;
   return (
     <>
       <Field

@@ -39,17 +39,19 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     assert.equal(changes().length, 0);
   });
 
-  test("The page refuses a second account of a PESEL in the server's words", async (t) => {
-    const { page } = await visit(t, server.url);
+  test("A PESEL that has an account is told as soon as it is typed, and its account is one click away", async (t) => {
+    const { page, changes } = await visit(t, server.url);
     const form = parts(page);
     await form.newAccount.click();
     await form.pesel.fill("80010112340");
+    await page.getByText("This PESEL has an account already.").waitFor();
     await form.first.fill("Anna");
     await form.surname.fill("Nowak");
-    await form.initial.fill("1");
     await form.openAccount.click();
-    await form.doIt.click();
-    assert.match(await form.alert.innerText(), /already has an account|exists/i);
+    assert.match(await form.alert.innerText(), /has an account/);
+    await page.getByRole("button", { name: "Show the account", exact: true }).click();
+    await form.balances.waitFor();
+    assert.equal(changes().length, 0);
   });
 
   test("The page asks before it opens an account with cash, and then shows its receipt", async (t) => {
