@@ -235,13 +235,24 @@ function Row({ pesel, entry, desk, texts, format, mayReverse }: RowProps) {
   const kind = texts.kind[entry.kind];
   const sums = [moved.out, moved.in].flatMap((money) => (money === undefined ? [] : format.money(money)));
   const time = format.time(entry.time);
+  const after = entry.currencies.filter(({ symbol }) =>
+    [moved.out, moved.in].some((money) => money?.symbol === symbol),
+  );
   return (
     <tr class={wasReversed ? "reversed" : undefined}>
-      <td>{time}</td>
+      <td>
+        {time}
+        <span class="note on-paper">{fill(texts.entryNumber, format.count(entry.sequence))}</span>
+      </td>
       <td>
         {kind}
         {wasReversed && <span class="tag">{texts.reversed}</span>}
         {note !== null && <span class={isOfBlock(entry) ? "note off-paper" : "note"}>{note}</span>}
+        {after.length > 0 && (
+          <span class="note on-paper">
+            {texts.balancesAfter}: {after.map((money) => format.money(money)).join(", ")}
+          </span>
+        )}
       </td>
       <td class="number">{moved.out !== undefined && <Sum sign="−" money={moved.out} format={format} />}</td>
       <td class="number">{moved.in !== undefined && <Sum money={moved.in} format={format} />}</td>

@@ -51,6 +51,25 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     });
   });
 
+  test("A printed statement has each entry's number and the balance after it, which the screen has not", async (t) => {
+    const pesel = adult(17);
+    const { page } = await visit(t, server.url);
+    await openAccount(page, { pesel, first: "Anna", surname: "Wydruk", initial: "1000" });
+    await postTo(server.url, `user/${pesel}/withdrawals`, { amount: 250.5, currency: "PLN" });
+    await page.reload();
+    await find(page, pesel, "Anna Wydruk");
+    const rows = parts(page).statement.locator("tbody tr");
+    const words = ["Entry 2", "Balances after it: 749.50 PLN", "Entry 1", "Balances after it: 1,000.00 PLN"];
+    const seen = async () => {
+      const texts = (await rows.allInnerTexts()).join(" ").replace(/\s+/g, " ");
+      return words.filter((each) => texts.includes(each));
+    };
+    await rows.nth(1).waitFor();
+    assert.deepEqual(await seen(), []);
+    await page.emulateMedia({ media: "print" });
+    assert.deepEqual(await seen(), words);
+  });
+
   test("The page closes an account when it is empty, and shows then that it is closed", async (t) => {
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel: adult(12), first: "Pusta", surname: "Kasa", initial: "5" });
