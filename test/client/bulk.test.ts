@@ -3,15 +3,16 @@ import { createServer, request as forward } from "node:http";
 import { connect, createServer as createTcpServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { openHttpService } from "../../src/client/http-service.ts";
-import { answerCodes, FxError, isOfRequest } from "../../src/core/errors.ts";
+import { type AnswerCode, answerCodes, FxError, isOfRequest } from "../../src/core/errors.ts";
 import type { BulkAnswer, BulkLine } from "../../src/core/service.ts";
 import { bulkType } from "../../src/wire/bulk.ts";
-import { encodeProblem } from "../../src/wire/problem.ts";
+import { encodeProblem, statusOf } from "../../src/wire/problem.ts";
 import { cash } from "../service-changes.contract.ts";
+import { clientOf } from "../support/client.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
+import { openGate } from "../support/gate.ts";
 import { startServer } from "../support/server.ts";
-import { answersTo } from "../support/service.ts";
+import { answersTo, joined } from "../support/service.ts";
 import {
   listen,
   openHttpStandIn,
@@ -48,10 +49,17 @@ const order = (index: number, key?: string, text = "buy 0.01 USD for PLN") => ({
 
 /** The answers of one batch, whose lines come a few at a time. */
 async function bulk(t: TestContext, url: string, lines: readonly BulkLine[]): Promise<BulkAnswer[]> {
-  const service = openHttpService(url, { pauseMs: 1 });
-  t.after(() => service.close());
   const starts = lines.flatMap((_, start) => (start % 7 === 0 ? start : []));
-  return answersTo(service, ...starts.map((start) => lines.slice(start, start + 7)));
+  return answersTo(clientOf(t, url), ...starts.map((start) => lines.slice(start, start + 7)));
+}
+
+/** The answer of a stand-in to the first line, which is done. */
+const done = '{"line":1,"status":204,"receipt":"r","replayed":false}\n';
+
+/** The answer of a stand-in that refuses a line, or that ends the batch where the line is null. */
+function refusal(line: number | null, code: AnswerCode): string {
+  const problem = encodeProblem(new FxError(code, "For the test."), "r");
+  return `${JSON.stringify({ line, status: problem.status, problem })}\n`;
 }
 
 const outcome = (answer: BulkAnswer) =>
@@ -104,8 +112,6 @@ async function cutter(t: TestContext, url: string, bytesOf: (connection: number)
 test("Lines without a key that were sent when the connection was reset have an unknown outcome, and the others are not done", async (t) => {
   const server = await instance(t);
   const url = await resetting(t, server.url, 130_000);
-  const service = openHttpService(url, { pauseMs: 1 });
-  t.after(() => service.close());
   const lines = Array.from({ length: 500 }, () => cash("deposit", adult(0), "1 PLN") as BulkLine);
   async function* chunks() {
     for (let times = 0; times < 16; times += 1) {
@@ -113,9 +119,7 @@ test("Lines without a key that were sent when the connection was reset have an u
       await pause(5);
     }
   }
-  const answers: BulkAnswer[] = [];
-  for await (const some of service.bulk(chunks())) answers.push(...some);
-  const outcomes = answers.map(outcome);
+  const outcomes = (await joined(clientOf(t, url).bulk(chunks()))).map(outcome);
   await pause(600);
   const { balances } = await server.service.account(adult(0));
   const done = Number((balances[0]?.minor ?? 0n) - 100_000n) / 100;
@@ -126,60 +130,47 @@ test("Lines without a key that were sent when the connection was reset have an u
 describe("a batch at a server", () => {
   test("A batch at a server answers a line that cannot be read before more come", async (t) => {
     const { url } = await instance(t);
-    const service = openHttpService(url);
-    t.after(() => service.close());
-    let isAnswered = () => {};
-    const answered = new Promise<void>((resolve) => {
-      isAnswered = resolve;
-    });
+    const { passed: answered, release: answer } = openGate();
     async function* lines() {
       yield [new FxError("invalid-request", "It cannot be read.")];
       await answered;
       yield [order(0, "a")];
     }
-    const answers: BulkAnswer[] = [];
-    for await (const some of service.bulk(lines())) {
-      answers.push(...some);
-      isAnswered();
+    const outcomes: string[] = [];
+    for await (const some of clientOf(t, url).bulk(lines())) {
+      outcomes.push(...some.map(outcome));
+      answer();
     }
-    assert.deepEqual(answers.map(outcome), ["invalid-request", "done"]);
+    assert.deepEqual(outcomes, ["invalid-request", "done"]);
   });
 
   test("A batch ends its request in time where its source is slow, and the next line comes over another", async (t) => {
-    const ended = JSON.stringify(encodeProblem(new FxError("invalid-request", "Nothing has arrived."), "r"));
     const server = createServer((request, response) => {
       let lines = 0;
       request.on("data", () => {
         lines += 1;
-        const done = '{"line":1,"status":204,"receipt":"r","replayed":false}\n';
-        response.write(lines === 1 ? done : `{"line":null,"status":400,"problem":${ended}}\n`);
+        response.write(lines === 1 ? done : refusal(null, "invalid-request"));
       });
       request.on("end", () => response.end());
     });
-    const service = openHttpService(await listen(server, t), { answerTimeoutMs: 3000 });
-    t.after(() => service.close());
+    const service = clientOf(t, await listen(server, t), { answerTimeoutMs: 3000 });
     async function* lines() {
       yield [opened];
       await pause(2000);
       yield [{ ...opened, key: "b" }];
     }
-    const answers: BulkAnswer[] = [];
-    for await (const some of service.bulk(lines())) answers.push(...some);
-    assert.deepEqual(answers.map(outcome), ["done", "done"]);
+    assert.deepEqual((await joined(service.bulk(lines()))).map(outcome), ["done", "done"]);
   });
 
   test("A dry run that the server ends between two lines is not begun anew without the lines before", async (t) => {
     const { url } = await instance(t, { bulkIdleTimeoutMs: 300 });
-    const service = openHttpService(url);
-    t.after(() => service.close());
     async function* lines() {
       for (const key of ["a", "b"]) {
         yield [order(0, key, "sell 900 PLN for USD")];
         await pause(1000);
       }
     }
-    const answers: BulkAnswer[] = [];
-    for await (const some of service.dryRun(lines())) answers.push(...some);
+    const answers = await joined(clientOf(t, url).dryRun(lines()));
     assert.deepEqual(answers.map(outcome), ["done", "overloaded"]);
   });
 
@@ -206,16 +197,14 @@ describe("a batch at a server", () => {
 
   for (const code of answerCodes.filter(isOfRequest)) {
     test(`A batch that is refused as a whole with ${code}, before or after an answer, refuses none of its lines`, async (t) => {
-      const problem = encodeProblem(new FxError(code, "For the test."), "r");
-      const ended = JSON.stringify({ line: null, status: problem.status, problem });
-      const done = JSON.stringify({ line: 1, status: 204, receipt: "r", replayed: false });
+      const ended = refusal(null, code);
       const lines = [opened, opened].map((line, index) => ({ ...line, key: `k${index}` }));
-      const { url: refusing } = await openStandIn(problemAnswer(problem.status, code));
+      const { url: refusing } = await openStandIn(problemAnswer(statusOf[code], code));
       assert.deepEqual((await bulk(t, refusing, lines)).map(outcome), ["unreachable", "unreachable"]);
       const ending = await openHttpStandIn(
         t,
-        (response) => response.end(`${done}\n${ended}\n`),
-        (response) => response.end(`${ended}\n`),
+        (response) => response.end(done + ended),
+        (response) => response.end(ended),
       );
       assert.deepEqual((await bulk(t, ending.url, lines)).map(outcome), ["done", "unreachable"]);
     });
@@ -273,15 +262,13 @@ describe("a batch whose connection breaks", () => {
       connections += 1;
       return 1e6;
     });
-    const service = openHttpService(proxy, { pauseMs: 1 });
-    t.after(() => service.close());
     async function* lines() {
       for (let nth = 0; nth < 100; nth += 1) {
         yield [order(nth, `k${nth}`)];
         await pause(5);
       }
     }
-    for await (const _ of service.bulk(lines())) break;
+    for await (const _ of clientOf(t, proxy).bulk(lines())) break;
     await pause(1000);
     assert.equal(connections, 1);
     assert.ok((await exchanges()) < 100);
@@ -290,9 +277,7 @@ describe("a batch whose connection breaks", () => {
   for (const code of answerCodes) {
     const told = isOfRequest(code) ? code : "outcome-unknown";
     test(`A line that may have been done, and is answered with ${code} when it is sent again, ends as ${told}`, async (t) => {
-      const problem = encodeProblem(new FxError(code, "For the test."), "r");
-      const answer = JSON.stringify({ line: 1, status: problem.status, problem });
-      const { url } = await openStandIn("die", rawAnswer(200, `${answer}\n`, `Content-Type: ${bulkType}`));
+      const { url } = await openStandIn("die", rawAnswer(200, refusal(1, code), `Content-Type: ${bulkType}`));
       assert.deepEqual((await bulk(t, url, [order(0, "a")])).map(outcome), [told]);
     });
   }
@@ -303,14 +288,12 @@ describe("a batch whose connection breaks", () => {
     assert.deepEqual((await bulk(t, url, [{ ...opened, key: "k" }])).map(outcome), ["outcome-unknown"]);
   });
 
-  for (const [what, ending] of Object.entries({
-    "the notice of a stop": encodeProblem(new FxError("overloaded", "stopping"), "r"),
-    "a failure of the server": encodeProblem(new FxError("internal", "failed"), "r"),
-  })) {
+  for (const [what, code] of [
+    ["the notice of a stop", "overloaded"],
+    ["a failure of the server", "internal"],
+  ] as const) {
     test(`A batch whose last answer comes together with ${what} has its answers, and ends`, async (t) => {
-      const done = JSON.stringify({ line: 1, status: 204, receipt: "r", replayed: false });
-      const end = JSON.stringify({ line: null, status: ending.status, problem: ending });
-      const { url } = await openHttpStandIn(t, (response) => response.end(`${done}\n${end}\n`));
+      const { url } = await openHttpStandIn(t, (response) => response.end(done + refusal(null, code)));
       assert.deepEqual((await bulk(t, url, [opened])).map(outcome), ["done"]);
     });
   }
@@ -353,9 +336,7 @@ describe("a batch whose connection breaks", () => {
     const server = createServer((request, response) => {
       if (stopped < 2) {
         stopped += 1;
-        const problem = encodeProblem(new FxError("overloaded", "The server is stopping."), "1");
-        response.writeHead(200, { "content-type": "application/x-ndjson" });
-        response.end(`${JSON.stringify({ line: null, status: 503, problem })}\n`);
+        response.writeHead(200, { "content-type": bulkType }).end(refusal(null, "overloaded"));
         return;
       }
       const { method, headers } = request;

@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openHttpService } from "../../src/client/http-service.ts";
 import type { Receipt } from "../../src/core/journal.ts";
-import { LedgerService } from "../../src/ledger/service.ts";
-import { openSqlite } from "../../src/sqlite/store.ts";
 import { encodeEvents } from "../../src/wire/event-stream.ts";
 import { opening } from "../support/fixture.ts";
 import { openInstance } from "../support/server.ts";
@@ -79,19 +77,4 @@ describe("following entries over HTTP", () => {
     await refuses(followed(rawAnswer(200)), "unreachable", /is not fx \(status 200, text\/html\)/);
     await refuses(followed(rawAnswer(200, "data: 1\n\n", type)), "unreachable", /is not fx/);
   });
-});
-
-test("A follower in this process sees what another process writes", async () => {
-  const store = openSqlite(":memory:");
-  const { service } = await openInstance(store);
-  const other = new LedgerService(store, {} as never);
-  await service.createAccount(opening({ index: 1 }));
-  const ids: string[] = [];
-  for await (const chunk of other.follow({})) {
-    ids.push(...chunk.map(({ id }) => id));
-    if (ids.length === 1) await service.createAccount(opening({ index: 2 }));
-    if (ids.length === 2) break;
-  }
-  assert.equal(new Set(ids).size, 2);
-  await service.close();
 });

@@ -1,27 +1,19 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { Readable } from "node:stream";
-import { describe, type TestContext, test } from "node:test";
-import { openHttpService } from "../../src/client/http-service.ts";
-import type { TransportOptions } from "../../src/client/transport.ts";
+import { describe, test } from "node:test";
 import { FxError } from "../../src/core/errors.ts";
 import { exported } from "../support/bookkeeping.ts";
+import { clientOf } from "../support/client.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { openInstance, startServer } from "../support/server.ts";
+import { answersTo, codesOf } from "../support/service.ts";
 import { type Answer, openHttpStandIn, unusedUrl } from "../support/stand-in.ts";
-import { openTcpProxy } from "../support/tcp-proxy.ts";
 
 const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
 
 const pesel = adult(1);
 const order = { pesel, ...terms("sell 10 PLN for USD") };
 const account = { name: "Jan", surname: "Kowalski", pesel, currencies: [{ symbol: "PLN", amount: 990 }] };
-
-function client(t: TestContext, url: string, options: TransportOptions = {}) {
-  const service = openHttpService(url, { pauseMs: 5, ...options });
-  t.after(() => service.close());
-  return service;
-}
 
 const json =
   (body: unknown, status = 200, headers = {}): Answer =>
@@ -43,14 +35,14 @@ test("All that is held about a person with 20,000 entries is read over HTTP", as
   const data = { ...(await service.personalData(pesel)), entries: Array(20_000).fill(receipt) };
   const server = await startServer({ personalData: async () => data });
   t.after(() => server.close());
-  const { entries } = await client(t, server.url).personalData(pesel);
+  const { entries } = await clientOf(t, server.url).personalData(pesel);
   assert.equal(entries.length, 20_000);
 });
 
 describe("where nobody listens", () => {
   test("A question and an order where nobody listens say that nothing answers, and where", async (t) => {
     const url = await unusedUrl();
-    const service = client(t, url);
+    const service = clientOf(t, url);
     const expected = {
       code: "unreachable",
       message: `Nothing answers at ${url} (connection refused).`,
@@ -69,7 +61,7 @@ describe("where nobody listens", () => {
       t.after(() => server.close());
       const { port } = new URL(server.url);
       const url = `${other}://127.0.0.1:${port}`;
-      const service = client(t, url);
+      const service = clientOf(t, url);
       const hint = new RegExp(` use ${kind}://127\\.0\\.0\\.1:${port}\\.$`, "i");
       const isTold = (error: unknown) => {
         assert.ok(error instanceof FxError);
@@ -81,10 +73,7 @@ describe("where nobody listens", () => {
       // A connection that breaks after an order was sent does not tell whether it was done.
       const code = kind === "http" ? "unreachable" : "outcome-unknown";
       await assert.rejects(service.exchange({ ...order, key: "k" }), { code });
-      const lines = Readable.from([[{ kind: "exchange" as const, ...order }]]);
-      for await (const [answer] of service.bulk(lines)) {
-        assert.equal(answer instanceof FxError && answer.code, code);
-      }
+      assert.deepEqual(codesOf(await answersTo(service, [{ kind: "exchange", ...order }])), [code]);
       await assert.rejects(service.audit({ onHeads: async () => {} }), isTold);
       await assert.rejects(exported(service, { format: "csv" }), isTold);
     });
@@ -92,49 +81,30 @@ describe("where nobody listens", () => {
 
   test("Credentials in the URL are in no message", async (t) => {
     const url = (await unusedUrl()).replace("http://", "http://user:secret@");
-    await assert.rejects(client(t, url).rates(), (error: Error) => !/secret/.test(error.message));
+    await assert.rejects(clientOf(t, url).rates(), (error: Error) => !/secret/.test(error.message));
   });
 });
 
-describe("an order whose answer is lost", () => {
-  test("An order whose answer is lost every time has an unknown outcome after four attempts", async (t) => {
-    const { url, requests } = await openHttpStandIn(t, drop);
-    await assert.rejects(client(t, url).exchange({ ...order, key: "k" }), {
-      code: "outcome-unknown",
-      message: `The request was sent to ${url}, and no answer came (connection lost).`,
-    });
-    assert.equal(requests.length, 4);
-  });
-
+describe("a reused connection", () => {
   test("An order's outcome is unknown when a reused connection breaks", async (t) => {
     const { url, requests, sockets } = await openHttpStandIn(t, json(account), drop);
-    const service = client(t, url);
+    const service = clientOf(t, url);
     await service.account(pesel);
     await assert.rejects(service.exchange(order), { code: "outcome-unknown" });
     assert.deepEqual([requests.length, sockets.size], [2, 1]);
-  });
-
-  test("An order whose answer is lost has one effect on a real server", async (t) => {
-    const server = await startServer();
-    t.after(() => server.close());
-    await server.service.createAccount(opening({ index: 1 }));
-    const lossy = await startLossyProxy(t, Number(new URL(server.url).port));
-    const settlement = await client(t, lossy.url).exchange({ ...order, key: "once" });
-    assert.deepEqual([settlement.replayed, lossy.lost()], [false, 1]);
-    assert.equal((await server.service.statement(pesel, { limit: 10 })).items.length, 2);
   });
 });
 
 describe("a question whose answer is lost", () => {
   test("A question whose answer is lost is asked again", async (t) => {
     const { url, requests } = await openHttpStandIn(t, drop, html(503), json(account));
-    assert.equal((await client(t, url).account(pesel)).name, "Jan");
+    assert.equal((await clientOf(t, url).account(pesel)).name, "Jan");
     assert.equal(requests.length, 3);
   });
 
   test("A question whose answer is lost every time fails with no answer", async (t) => {
     const { url } = await openHttpStandIn(t, drop);
-    await assert.rejects(client(t, url).account(pesel), {
+    await assert.rejects(clientOf(t, url).account(pesel), {
       code: "unreachable",
       message: `No answer came from ${url} (connection lost).`,
     });
@@ -145,7 +115,7 @@ describe("where something answers that is not fx", () => {
   test("A question that something else than fx answers says what answered", async (t) => {
     for (const answer of [html(200), html(404), html(500), html(302)]) {
       const { url } = await openHttpStandIn(t, answer);
-      await assert.rejects(client(t, url).account(pesel), (error) => {
+      await assert.rejects(clientOf(t, url).account(pesel), (error) => {
         assert.ok(error instanceof FxError && error.code === "unreachable");
         assert.match(error.message, /^What answers at http:\S+ is not fx \(status \d+, text\/html\)\.$/);
         return true;
@@ -156,7 +126,7 @@ describe("where something answers that is not fx", () => {
   for (const status of [502, 503, 504]) {
     test(`a question is told that the server behind a gateway's ${status} does not answer`, async (t) => {
       const { url, requests } = await openHttpStandIn(t, html(status));
-      await assert.rejects(client(t, url).account(pesel), {
+      await assert.rejects(clientOf(t, url).account(pesel), {
         code: "unreachable",
         message: `The gateway at ${url} got no answer from the server (status ${status}).`,
       });
@@ -166,8 +136,8 @@ describe("where something answers that is not fx", () => {
 
   test("An audit is asked for once through a gateway, because the server behind it may still be reading", async (t) => {
     const { url, requests } = await openHttpStandIn(t, html(504));
-    await assert.rejects(client(t, url).audit(), { code: "unreachable" });
-    await assert.rejects(client(t, url).position(), { code: "unreachable" });
+    await assert.rejects(clientOf(t, url).audit(), { code: "unreachable" });
+    await assert.rejects(clientOf(t, url).position(), { code: "unreachable" });
     assert.equal(requests.length, 2);
   });
 });
@@ -176,7 +146,7 @@ describe("what is sent", () => {
   test("A request goes under the path of the base URL, with its credentials", async (t) => {
     const { url, requests } = await openHttpStandIn(t, json({ users: [], next: null }));
     const base = `${url.replace("http://", "http://user:secret@")}/banking/fx/`;
-    await client(t, base).accounts({ limit: 5, cursor: "a&b" });
+    await clientOf(t, base).accounts({ limit: 5, cursor: "a&b" });
     assert.equal(requests[0]?.url, "/banking/fx/api/users?limit=5&cursor=a%26b");
     assert.equal(requests[0]?.headers.authorization, `Basic ${btoa("user:secret")}`);
   });
@@ -184,8 +154,7 @@ describe("what is sent", () => {
   test("No id, currency or PESEL leads to another path than its own", async (t) => {
     const strange = "../user/44051401359/block?#";
     const { url, requests } = await openHttpStandIn(t, (response) => response.writeHead(404).end());
-    const service = openHttpService(url, { pauseMs: 1 });
-    t.after(() => service.close());
+    const service = clientOf(t, url);
     const reversal = { kind: "reversal", pesel, reverses: strange, reason: "wrong" } as const;
     const block = { kind: "block", pesel: strange as typeof pesel, reason: "wrong" } as const;
     const calls = [
@@ -204,14 +173,14 @@ describe("what is sent", () => {
 
   test("Requests share one connection", async (t) => {
     const { url, sockets, requests } = await openHttpStandIn(t, json(account));
-    const service = client(t, url);
+    const service = clientOf(t, url);
     for (let i = 0; i < 3; i += 1) await service.account(pesel);
     assert.deepEqual([requests.length, sockets.size], [3, 1]);
   });
 
   test("Nothing is sent where a key, a table or an amount cannot be", async (t) => {
     const { url, requests } = await openHttpStandIn(t, settled);
-    const service = client(t, url);
+    const service = clientOf(t, url);
     const amount = { coefficient: 9_007_199_254_740_993n, scale: 0 };
     await assert.rejects(service.exchange({ ...order, key: "a\r\nb" }), { code: "invalid-request" });
     await assert.rejects(service.exchange({ ...order, table: "a\r\nb" }), { code: "invalid-request" });
@@ -220,24 +189,9 @@ describe("what is sent", () => {
   });
 });
 
-/** Passes bytes on to fx, but closes the first connection instead of passing on its answer. */
-async function startLossyProxy(t: TestContext, port: number) {
-  let lost = 0;
-  const proxy = await openTcpProxy(
-    () => port,
-    ({ client }, nth) => {
-      if (nth > 0) return {};
-      lost += 1;
-      return { toClient: () => client.destroy() };
-    },
-  );
-  t.after(() => proxy.close());
-  return { url: proxy.url, lost: () => lost };
-}
-
 test("A read whose query no server takes is refused as invalid-request, without being sent", async (t) => {
   const { url, requests } = await openHttpStandIn(t, json({}));
-  const service = client(t, url);
+  const service = clientOf(t, url);
   for (const read of [
     () => service.statement(pesel, { limit: 10, from: "2026-06-02", to: "2026-06-01" }),
     () => service.statement(pesel, { limit: 10, key: "a key" }),

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { openHttpService } from "../../src/client/http-service.ts";
 import { type AnswerCode, answerCodes } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { statusOf } from "../../src/wire/problem.ts";
+import { clientOf } from "../support/client.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { startServer } from "../support/server.ts";
 import { openStandIn, problemAnswer, rawAnswer, receiptFrom } from "../support/stand-in.ts";
@@ -16,14 +16,12 @@ const done = rawAnswer(200, account, "Content-Type: application/json\r\nFx-Recei
 const created = "HTTP/1.1 204 No Content\r\nFx-Receipt: /fx/api/receipts/r2\r\nConnection: close\r\n\r\n";
 const problem = (code: AnswerCode, headers?: string) => problemAnswer(statusOf[code], code, headers);
 
-function client(t: TestContext, url: string, answerTimeoutMs = 120_000) {
-  const service = openHttpService(url, { pauseMs: 2, answerTimeoutMs });
-  t.after(() => service.close());
-  return service;
+/** A client of a server that gives these answers. It waits for them, unless one of them never comes. */
+async function askedOf(t: TestContext, ...answers: string[]) {
+  const { url, requests } = await openStandIn(...answers);
+  const options = answers.includes("hang") ? { answerTimeoutMs: 500 } : {};
+  return { service: clientOf(t, url, options), url, requests };
 }
-
-/** How long an answer may take: short only where one of the answers never comes. */
-const timeoutFor = (...answers: string[]) => (answers.includes("hang") ? 500 : 120_000);
 
 /** After these an order may be done. */
 const undecided: Readonly<Record<string, string>> = {
@@ -86,32 +84,30 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
     for (const [then, answer] of Object.entries({ ...undecided, ...unbegun, ...foreign })) {
       if (first === then) continue;
       test(`After ${first}, ${then} leaves an order's outcome unknown`, async (t) => {
-        const { url, requests } = await openStandIn(opened, answer);
-        await assert.rejects(client(t, url, timeoutFor(opened, answer)).exchange(order), {
-          code: "outcome-unknown",
-        });
+        const { service, requests } = await askedOf(t, opened, answer);
+        await assert.rejects(service.exchange(order), { code: "outcome-unknown" });
         assert.equal(requests.length, answer === "gone" ? 1 : 4, "it is tried until the end");
       });
     }
 
     test(`After ${first}, an order answered with 200 is done`, async (t) => {
-      const { url, requests } = await openStandIn(opened, problem("overloaded"), done);
-      assert.equal((await client(t, url, timeoutFor(opened)).exchange(order)).receiptId, "r1");
+      const { service, requests } = await askedOf(t, opened, problem("overloaded"), done);
+      assert.equal((await service.exchange(order)).receiptId, "r1");
       assert.ok(requests.every((request) => request.includes('idempotency-key: "k"')));
     });
 
     test(`After ${first}, an order that fx refuses is refused`, async (t) => {
       const refused = refusals.map(async (code) => {
-        const { url } = await openStandIn(opened, problem(code));
-        await assert.rejects(client(t, url, timeoutFor(opened)).exchange(order), { name: "FxError", code });
+        const { service } = await askedOf(t, opened, problem(code));
+        await assert.rejects(service.exchange(order), { name: "FxError", code });
       });
       await Promise.all(refused);
     });
   }
 
   test("An opening whose answer was lost is settled by 204 only", async (t) => {
-    const { url } = await openStandIn("die", done, created);
-    const recorded = await client(t, url).createAccount(opening({ key: "k" }));
+    const { service } = await askedOf(t, "die", done, created);
+    const recorded = await service.createAccount(opening({ key: "k" }));
     assert.deepEqual(recorded, { receiptId: "r2", replayed: false });
   });
 
@@ -123,8 +119,8 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
       const date = new Date().toUTCString();
       const headers = `Date: ${date}\r\nIdempotency-Replayed: true\r\nFx-Receipt: /api/receipts/${receiptFrom(secondsAgo)}`;
       const answer = rawAnswer(200, account, `Content-Type: application/json\r\n${headers}`);
-      const { url } = await openStandIn("die", answer);
-      assert.equal((await client(t, url).exchange(order)).replayed, replayed);
+      const { service } = await askedOf(t, "die", answer);
+      assert.equal((await service.exchange(order)).replayed, replayed);
     });
   }
 
@@ -140,21 +136,21 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
       }),
     );
     t.after(() => proxy.close());
-    assert.equal((await client(t, proxy.url).exchange(order)).replayed, false);
+    assert.equal((await clientOf(t, proxy.url).exchange(order)).replayed, false);
     assert.equal((await server.service.statement(pesel, { limit: 10 })).items.length, 2);
   });
 
   test("The failure of an order tells what became of the first attempt and of the last", async (t) => {
-    const { url } = await openStandIn("die", problem("overloaded"));
-    await assert.rejects(client(t, url).exchange(order), {
+    const { service, url } = await askedOf(t, "die", problem("overloaded"));
+    await assert.rejects(service.exchange(order), {
       message: `The request was sent to ${url}, and no answer came (connection lost). Sent again: For the test.`,
     });
   });
 
   test("An order is sent again no sooner than Retry-After says", async (t) => {
-    const { url, requests } = await openStandIn("die", problem("overloaded", "Retry-After: 1"), done);
+    const { service, requests } = await askedOf(t, "die", problem("overloaded", "Retry-After: 1"), done);
     const start = performance.now();
-    await client(t, url).exchange(order);
+    await service.exchange(order);
     assert.equal(requests.length, 3);
     assert.ok(performance.now() - start > 990);
   });
@@ -170,10 +166,10 @@ describe("the only attempt", { concurrency: 16 }, () => {
   for (const [what, send] of Object.entries(keyless)) {
     for (const [name, answer] of Object.entries(undecided)) {
       test(`${what} is not sent again after ${name}`, async (t) => {
-        const { url, requests } = await openStandIn(answer);
+        const { service, requests } = await askedOf(t, answer);
         const told = /^500 (.*)/.exec(name)?.[1];
         const expected = told === undefined ? { code: "outcome-unknown" } : { name: "FxError", code: told };
-        await assert.rejects(send(client(t, url, timeoutFor(answer))), expected);
+        await assert.rejects(send(service), expected);
         assert.equal(requests.length, 1);
       });
     }
@@ -182,16 +178,16 @@ describe("the only attempt", { concurrency: 16 }, () => {
   const repeated = ["internal", "storage-unavailable", "rate-limited", "overloaded"];
   for (const code of answerCodes.filter((one) => !repeated.includes(one))) {
     test(`An order answered with ${code} fails with it, and is not sent again`, async (t) => {
-      const { url, requests } = await openStandIn(problem(code));
-      await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
+      const { service, requests } = await askedOf(t, problem(code));
+      await assert.rejects(service.exchange(order), { name: "FxError", code });
       assert.equal(requests.length, 1);
     });
   }
 
   for (const code of ["internal", "storage-unavailable"] as const) {
     test(`An order answered with ${code} is sent again, and fails with it if nothing else is answered`, async (t) => {
-      const { url, requests } = await openStandIn(problem(code));
-      await assert.rejects(client(t, url).exchange(order), { name: "FxError", code });
+      const { service, requests } = await askedOf(t, problem(code));
+      await assert.rejects(service.exchange(order), { name: "FxError", code });
       assert.equal(requests.length, 4);
     });
   }
@@ -200,27 +196,29 @@ describe("the only attempt", { concurrency: 16 }, () => {
     for (const key of ["k", undefined]) {
       const keyed = key === undefined ? "without a key" : "with a key";
       test(`An order ${keyed} answered with ${code} was not begun, and is sent again until there is room`, async (t) => {
-        const { url, requests } = await openStandIn(problem(code), problem(code), problem(code), done);
-        assert.equal((await client(t, url).exchange({ ...order, key })).receiptId, "r1");
+        const { service, requests } = await askedOf(t, problem(code), problem(code), problem(code), done);
+        assert.equal((await service.exchange({ ...order, key })).receiptId, "r1");
         assert.equal(requests.length, 4);
       });
     }
 
     test(`A request that only reads is sent again after ${code}, as soon as Retry-After says`, async (t) => {
       const read = rawAnswer(200, account, "Content-Type: application/json");
-      const { url, requests } = await openStandIn(problem(code, "Retry-After: 1"), read);
+      const { service, requests } = await askedOf(t, problem(code, "Retry-After: 1"), read);
       const start = performance.now();
-      assert.equal((await client(t, url).account(pesel)).name, "Jan");
+      assert.equal((await service.account(pesel)).name, "Jan");
       assert.ok(requests.length === 2 && performance.now() - start > 990);
     });
 
     test(`An order answered with ${code} for good fails with it, after no more than 20 attempts or a minute`, async (t) => {
-      const always = await openStandIn(problem(code));
-      await assert.rejects(client(t, always.url).exchange(order), { name: "FxError", code });
-      assert.equal(always.requests.length, 20);
-      const late = await openStandIn(problem(code, "Retry-After: 61"));
-      await assert.rejects(client(t, late.url).exchange(order), { name: "FxError", code });
-      assert.equal(late.requests.length, 1);
+      for (const [headers, attempts] of [
+        ["", 20],
+        ["Retry-After: 61", 1],
+      ] as const) {
+        const { service, requests } = await askedOf(t, problem(code, headers));
+        await assert.rejects(service.exchange(order), { name: "FxError", code });
+        assert.equal(requests.length, attempts);
+      }
     });
   }
 });

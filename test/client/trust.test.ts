@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
-import { describe, type TestContext, test } from "node:test";
+import { Readable } from "node:stream";
+import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { openHttpService } from "../../src/client/http-service.ts";
-import type { TransportOptions } from "../../src/client/transport.ts";
-import type { BulkAnswer, ExchangeService } from "../../src/core/service.ts";
+import type { ExchangeService } from "../../src/core/service.ts";
+import { exported } from "../support/bookkeeping.ts";
+import { clientOf } from "../support/client.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
+import { answersTo } from "../support/service.ts";
 import { type Answer, listen, openHttpStandIn } from "../support/stand-in.ts";
 
 /** A question of each kind that a client asks. */
@@ -17,33 +19,12 @@ const asks = {
   opening: (service: ExchangeService) => service.createAccount(opening()),
   audit: (service: ExchangeService) => service.audit(),
   checkpoint: (service: ExchangeService) => service.audit({ onHeads: async () => {} }),
-  comparison: (service: ExchangeService) => service.audit({ against: noHeads() }),
-  export: (service: ExchangeService) => all(service.export({ format: "csv", full: false })),
-  bulk: (service: ExchangeService) => answersTo(service, 1),
+  comparison: (service: ExchangeService) => service.audit({ against: Readable.from([]) }),
+  export: (service: ExchangeService) => exported(service, { format: "csv" }),
+  bulk: (service: ExchangeService) => answersTo(service, [{ kind: "exchange", ...order }]),
 } as const;
 type Kind = keyof typeof asks;
 const kinds = Object.keys(asks) as Kind[];
-
-async function* noHeads() {}
-
-async function all<T>(parts: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const part of parts) found.push(part);
-  return found;
-}
-
-async function answersTo(service: ExchangeService, lines: number): Promise<BulkAnswer[]> {
-  async function* source() {
-    yield Array.from({ length: lines }, () => ({ kind: "exchange" as const, ...order }));
-  }
-  return (await all(service.bulk(source()))).flat();
-}
-
-function client(t: TestContext, url: string, options: TransportOptions = {}): ExchangeService {
-  const service = openHttpService(url, { pauseMs: 1, ...options });
-  t.after(() => service.close());
-  return service;
-}
 
 /** Writes the text again and again, as fast as it is taken. */
 function endless(type: string, text: string, start = "", status = 200): Answer {
@@ -63,10 +44,7 @@ function endless(type: string, text: string, start = "", status = 200): Answer {
 async function failure(kind: Kind, service: ExchangeService): Promise<string> {
   try {
     const answer = await asks[kind](service);
-    const [first] = Array.isArray(answer) ? answer : [];
-    if (kind === "bulk" && first !== undefined && typeof first !== "string" && "code" in first) {
-      return `${first.code}: ${first.message}`;
-    }
+    if (Array.isArray(answer)) throw answer[0];
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
     return `${code}: ${message}`;
@@ -93,7 +71,7 @@ describe("an answer without an end", () => {
   ] as const) {
     test(`An endless answer to ${kind}, of ${JSON.stringify(text)}, is cut off and reported as not of fx`, async (t) => {
       const { url, sent } = await openHttpStandIn(t, endless(type, text, start));
-      const told = await failure(kind, client(t, url));
+      const told = await failure(kind, clientOf(t, url));
       assert.match(told, /^(internal|unreachable|outcome-unknown): .*(not fx|not one that fx gives)/);
       assert.ok(sent() < mostBytes, `${sent()} bytes`);
     });
@@ -103,7 +81,7 @@ describe("an answer without an end", () => {
     for (const kind of kinds) {
       const { url, sent } = await openHttpStandIn(t, endless("application/problem+json", " ", "", 500));
       assert.match(
-        await failure(kind, client(t, url)),
+        await failure(kind, clientOf(t, url)),
         /^(internal|unreachable|outcome-unknown): .*not fx/,
         kind,
       );
@@ -123,7 +101,7 @@ describe("an answer without an end", () => {
       const { url } = await openHttpStandIn(t, (response) =>
         response.writeHead(200, { "content-type": json }).end(body),
       );
-      await assert.rejects(client(t, url).accounts({ limit: 10 }), ({ message }: Error) => {
+      await assert.rejects(clientOf(t, url).accounts({ limit: 10 }), ({ message }: Error) => {
         return message.includes(`What answers at ${url} is not fx`) && message.includes(told);
       });
     }
@@ -134,7 +112,7 @@ describe("an answer without an end", () => {
       response.writeHead(200, { "content-type": lines });
       response.write(`{"line":1,${" ".repeat(20_000)}`);
     });
-    assert.match(await failure("bulk", client(t, url)), /^outcome-unknown: .*not fx/);
+    assert.match(await failure("bulk", clientOf(t, url)), /^outcome-unknown: .*not fx/);
   });
 });
 
@@ -142,7 +120,7 @@ describe("a server that falls silent", () => {
   for (const kind of ["export", "checkpoint", "comparison"] as const) {
     test(`A server that falls silent before its answer to ${kind} is given up`, async (t) => {
       const { url } = await openHttpStandIn(t, () => {});
-      const told = await failure(kind, client(t, url, { journalTimeoutMs: 50 }));
+      const told = await failure(kind, clientOf(t, url, { journalTimeoutMs: 50 }));
       assert.match(told, /^unreachable: No answer came from http:\S+ \(timed out\)\.$/);
     });
 
@@ -151,7 +129,7 @@ describe("a server that falls silent", () => {
         response.writeHead(200, { "content-type": kind === "export" ? "text/csv" : json });
         response.write(" ");
       });
-      const told = await failure(kind, client(t, url, { journalTimeoutMs: 50 }));
+      const told = await failure(kind, clientOf(t, url, { journalTimeoutMs: 50 }));
       assert.match(told, /^unreachable: (No answer came|The export) .*/);
     });
   }
@@ -162,13 +140,7 @@ describe("a server that falls silent", () => {
       response.write("id\n");
       setTimeout(() => response.end("end of export: 0 entries,\n"), 10);
     });
-    let text = "";
-    for await (const part of client(t, url, { journalTimeoutMs: 5000 }).export({
-      format: "csv",
-      full: false,
-    })) {
-      text += part;
-    }
+    const text = await exported(clientOf(t, url, { journalTimeoutMs: 5000 }), { format: "csv" });
     assert.equal(text, "id\nend of export: 0 entries,\n");
   });
 });
@@ -180,7 +152,7 @@ test("a compressed answer is neither asked for nor unpacked", async (t) => {
   );
   for (const kind of kinds) {
     assert.match(
-      await failure(kind, client(t, url)),
+      await failure(kind, clientOf(t, url)),
       /^(internal|unreachable|outcome-unknown): .*not (fx|one that fx)/,
       kind,
     );
@@ -199,7 +171,7 @@ describe("pages that lead nowhere", () => {
       const { url } = await openHttpStandIn(t, (response) =>
         response.writeHead(200, { "content-type": json }).end(JSON.stringify({ users, next })),
       );
-      await assert.rejects(client(t, url).accounts({ limit: 2, cursor: "a" }), { code: "unreachable" });
+      await assert.rejects(clientOf(t, url).accounts({ limit: 2, cursor: "a" }), { code: "unreachable" });
     });
   }
 });
@@ -207,7 +179,7 @@ describe("pages that lead nowhere", () => {
 describe("a token", () => {
   test("A token goes with every request", async (t) => {
     const { url, requests } = await openHttpStandIn(t, (response) => response.writeHead(404).end());
-    for (const kind of kinds) await failure(kind, client(t, url, { token: "fxt_abc" }));
+    for (const kind of kinds) await failure(kind, clientOf(t, url, { token: "fxt_abc" }));
     assert.ok(requests.length >= kinds.length);
     assert.ok(requests.every(({ headers }) => headers.authorization === "Bearer fxt_abc"));
   });
@@ -219,7 +191,7 @@ describe("a token", () => {
         response.writeHead(status, { location: `${other.url}/x?token=hidden` }).end(),
       );
       for (const kind of kinds) {
-        const told = await failure(kind, client(t, url, { token: "fxt_abc" }));
+        const told = await failure(kind, clientOf(t, url, { token: "fxt_abc" }));
         const to = `not fx (status ${status}, a redirect to ${other.url}/x)`;
         assert.ok(told.includes(to), `${kind}: ${told}`);
       }
@@ -230,7 +202,7 @@ describe("a token", () => {
   test("A token is not in the message of a failure", async (t) => {
     const { url } = await openHttpStandIn(t, (response) => response.destroy());
     for (const kind of kinds) {
-      assert.ok(!(await failure(kind, client(t, url, { token: "fxt_hidden" }))).includes("hidden"), kind);
+      assert.ok(!(await failure(kind, clientOf(t, url, { token: "fxt_hidden" }))).includes("hidden"), kind);
     }
   });
 });
@@ -238,14 +210,14 @@ describe("a token", () => {
 test("A query in the server's URL goes with every request, and is in no message", async (t) => {
   const { url, requests } = await openHttpStandIn(t, (response) => response.writeHead(404).end());
   for (const kind of kinds) {
-    assert.ok(!(await failure(kind, client(t, `${url}/fx?api_key=hidden`))).includes("hidden"), kind);
+    assert.ok(!(await failure(kind, clientOf(t, `${url}/fx?api_key=hidden`))).includes("hidden"), kind);
   }
   assert.ok(requests.every(({ url: path }) => /^\/fx\/api\/\S*[?&]api_key=hidden(&|$)/.test(path ?? "")));
 });
 
 test("A server that does not speak HTTP is reported as such", async (t) => {
   const ssh = createServer((socket) => socket.on("error", () => {}).end("SSH-2.0-OpenSSH_9.2p1\r\n"));
-  const service = client(t, await listen(ssh, t));
+  const service = clientOf(t, await listen(ssh, t));
   assert.match(
     await failure("question", service),
     /^unreachable: .* \(what answers there does not speak HTTP\)\.$/,

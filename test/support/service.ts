@@ -91,7 +91,8 @@ export function dryRunOf(
   return joined(service.dryRun(Readable.from(chunks)));
 }
 
-async function joined<T>(parts: AsyncIterable<readonly T[]>): Promise<T[]> {
+/** The items of all parts. */
+export async function joined<T>(parts: AsyncIterable<readonly T[]>): Promise<T[]> {
   const all: T[] = [];
   for await (const part of parts) all.push(...part);
   return all;
