@@ -66,6 +66,13 @@ class Desk {
     });
   }
 
+  /** What a script prints that must succeed. */
+  async done(script: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+    const { stdout, stderr, exit } = await this.run(script, env);
+    assert.equal(exit, 0, `${script}\n${stdout}${stderr}`);
+    return stdout;
+  }
+
   remove(): void {
     rmSync(this.folder, { recursive: true });
   }
@@ -89,20 +96,15 @@ describe("The scripts of docs/OPERATIONS.md for SQLite, beside a server that ask
     });
     desk.env.FX_URL = server.url;
     desk.env.PESEL = pesel;
-    await done(`fx account create ${pesel} --name Jan --surname Kowalski --pln 900`);
+    await desk.done(`fx account create ${pesel} --name Jan --surname Kowalski --pln 900`);
   });
   after(async () => {
     await server?.stop();
     desk.remove();
   });
-  const done = async (script: string) => {
-    const { stdout, stderr, exit } = await desk.run(script);
-    assert.equal(exit, 0, `${script}\n${stdout}${stderr}`);
-    return stdout;
-  };
 
   test("The backup is a copy with the day in its name", async () => {
-    await done(here("script: sqlite backup"));
+    await desk.done(here("script: sqlite backup"));
     assert.ok(readdirSync(desk.folder).some((name) => /^fx-\d{4}-\d\d-\d\d\.db$/.test(name)));
   });
 
@@ -157,7 +159,7 @@ describe("The scripts of docs/OPERATIONS.md for SQLite, beside a server that ask
       const copy = desk.path("copy.db");
       const before = made();
       assert.equal(existsSync(copy), true, "the drill has made it");
-      await done(`fx exchange ${pesel} --from PLN --to USD --to-buy 1 --yes`);
+      await desk.done(`fx exchange ${pesel} --from PLN --to USD --to-buy 1 --yes`);
       await nightly();
       desk.env.FX_URL = `sqlite:${copy}`;
       const token = desk.env.FX_TOKEN_FILE as string;
@@ -183,13 +185,9 @@ describe("The scripts of docs/OPERATIONS.md for PostgreSQL, as a role that may n
     const page = read("docs/OPERATIONS.md");
     const [administrators = "none"] = /(?<=`)createdb --owner fx [^`]+/.exec(page) ?? [];
     const at = { PGHOST: "127.0.0.1", PGPORT: String(database.port), PGPASSWORD: database.password };
-    const done = async (script: string, env: Readonly<Record<string, string>>) => {
-      const { stdout, stderr, exit } = await desk.run(script, env);
-      assert.equal(exit, 0, `${script}\n${stdout}${stderr}`);
-    };
     await runSql(database.url, `create role exchange login password '${database.password}'`);
     await runSql(database.url, "create database fx owner exchange encoding 'UTF8' template template0");
-    await done(administrators.replace("--owner fx", "--owner exchange"), { ...at, PGUSER: "fx" });
+    await desk.done(administrators.replace("--owner fx", "--owner exchange"), { ...at, PGUSER: "fx" });
 
     const asRole = { ...at, PGUSER: "exchange" };
     const token = await desk.createToken("office", "operator");
@@ -197,8 +195,8 @@ describe("The scripts of docs/OPERATIONS.md for PostgreSQL, as a role that may n
     const server = await startFx(settings, { env: { ...asRole, FX_DB: "postgres:///fx" } });
     t.after(() => server.stop());
     const env = { ...asRole, FX_URL: server.url, FX_TOKEN_FILE: token, PESEL: pesel };
-    await done(`fx account create ${pesel} --name Jan --surname Kowalski --pln 900`, env);
-    await done(documented("sh", "script: postgres backup"), { ...env, PGDATABASE: "fx" });
+    await desk.done(`fx account create ${pesel} --name Jan --surname Kowalski --pln 900`, env);
+    await desk.done(documented("sh", "script: postgres backup"), { ...env, PGDATABASE: "fx" });
 
     const script = documented("sh", "script: postgres drill");
     const { stdout, stderr, exit } = await desk.run(script, env);
@@ -327,11 +325,7 @@ test("The journal is read, and its hashes are computed, without fx as docs/LEDGE
 }, async (t) => {
   const desk = new Desk();
   t.after(() => desk.remove());
-  const done = async (script: string, env: Readonly<Record<string, string>> = {}) => {
-    const { stdout, stderr, exit } = await desk.run(script, env);
-    assert.equal(exit, 0, `${script}\n${stderr}`);
-    return stdout.trimEnd();
-  };
+  const done = async (script: string, env = {}) => (await desk.done(script, env)).trimEnd();
   desk.env.FX_URL = "sqlite:fx.db";
   const page = read("docs/LEDGER.md");
   await done("fx account create 80010112340 --name Anna --surname Nowak --pln 900");
@@ -357,7 +351,7 @@ test("A receipt's proof is checked without fx by docs/clients/verify.py, and a c
   t.after(() => desk.remove());
   desk.env.FX_URL = "sqlite:fx.db";
   copyFileSync(join(root, "docs/clients/verify.py"), desk.path("verify.py"));
-  const made = await desk.run(
+  await desk.done(
     [
       `fx account create ${adult(4)} --name Ewa --surname Nowak --pln 9`,
       "fx audit --checkpoint unopened.checkpoint",
@@ -376,35 +370,21 @@ test("A receipt's proof is checked without fx by docs/clients/verify.py, and a c
       "sed '$d' then.checkpoint > cut.checkpoint",
     ].join("\n"),
   );
-  assert.equal(made.exit, 0, made.stderr);
-  const verdicts: Record<string, string> = {};
-  for (const files of [
-    "p.proof then.checkpoint",
-    "p.proof now.checkpoint",
-    "changed.proof now.checkpoint",
-    "p.proof unopened.checkpoint",
-    "p.proof before.checkpoint",
-    "p.proof later.checkpoint",
-    "p.proof edited.checkpoint",
-    "p.proof findings.checkpoint",
-    "p.proof cut.checkpoint",
+  for (const [files, verdict] of [
+    ["p.proof then.checkpoint", "proven"],
+    ["p.proof now.checkpoint", "proven"],
+    ["changed.proof now.checkpoint", "changed"],
+    ["p.proof unopened.checkpoint", "not in this checkpoint"],
+    ["p.proof before.checkpoint", "not in this checkpoint"],
+    ["p.proof later.checkpoint", "not in this checkpoint"],
+    ["p.proof edited.checkpoint", "no whole checkpoint"],
+    ["p.proof findings.checkpoint", "no whole checkpoint"],
+    ["p.proof cut.checkpoint", "no whole checkpoint"],
   ]) {
     const { stdout, stderr } = await desk.run(`python3 -O verify.py ${files}`);
-    verdicts[files] = stdout.includes("'debited': '42963 PLN'")
-      ? "proven"
-      : (stderr.trim().split("\n").at(-1) ?? "");
+    const isProven = stdout.includes("'debited': '42963 PLN'");
+    assert.equal(isProven ? "proven" : stderr.trim().split("\n").at(-1), verdict, files);
   }
-  assert.deepEqual(verdicts, {
-    "p.proof then.checkpoint": "proven",
-    "p.proof now.checkpoint": "proven",
-    "changed.proof now.checkpoint": "changed",
-    "p.proof unopened.checkpoint": "not in this checkpoint",
-    "p.proof before.checkpoint": "not in this checkpoint",
-    "p.proof later.checkpoint": "not in this checkpoint",
-    "p.proof edited.checkpoint": "no whole checkpoint",
-    "p.proof findings.checkpoint": "no whole checkpoint",
-    "p.proof cut.checkpoint": "no whole checkpoint",
-  });
 });
 
 test("Every script and configuration of the documents has a name by which a test takes it", () => {

@@ -10,7 +10,7 @@ import type { Operation } from "../src/wire/operation.ts";
 import { operations } from "../src/wire/operations.ts";
 import { adult } from "./support/fixture.ts";
 import { newFolder } from "./support/folder.ts";
-import { type HttpAnswer, send } from "./support/http.ts";
+import { type HttpRequest, send } from "./support/http.ts";
 import { type Ran, runFx, type Served, startFx } from "./support/run-fx.ts";
 
 const [holder, other, stranger] = [adult(101), adult(202), adult(303)];
@@ -106,25 +106,31 @@ const wrongBodies: readonly (string | object)[] = [
   { ...order, fill: person.surname.repeat(2000) },
 ];
 
-/** Sends right and wrong requests to every operation. Returns whole answers of failures, and the heads of the others. */
-async function askEverything(url: string): Promise<string> {
+const json = { "content-type": "application/json" };
+
+/** Asks with the operator's token. `told` has whole answers of failures, and the heads of the others. */
+function asker(url: string) {
   let told = "";
-  const ask = async (
-    method: string,
-    path: string,
-    { headers, body }: { headers?: Record<string, string>; body?: unknown } = {},
-  ) => {
-    const answer = await send(url, method, path, { headers: { ...bearer(made.operator), ...headers }, body });
-    told += headOf(answer);
+  const ask = async (method: string, path: string, { headers, body }: HttpRequest = {}) => {
+    const type = body === undefined ? {} : json;
+    const given = { ...type, ...bearer(made.operator), ...headers };
+    const answer = await send(url, method, path, { headers: given, body });
+    told += `${answer.status} ${JSON.stringify([...answer.headers])}\n`;
     if (answer.status >= 400) told += `${answer.text}\n`;
     return answer;
   };
+  return { ask, told: () => told };
+}
+
+/** Sends right and wrong requests to every operation, and returns what was told. */
+async function askEverything(url: string): Promise<string> {
+  const { ask, told } = asker(url);
+  let shown = "";
   let receipt = "";
   let nth = 0;
-  const json = { "content-type": "application/json" };
   const post = async (path: string, body: unknown, type?: string) => {
     nth += 1;
-    const headers = { ...json, ...(type && { "content-type": type }), "idempotency-key": key(nth) };
+    const headers = { "content-type": type ?? "application/json", "idempotency-key": key(nth) };
     const answer = await ask("POST", path, { headers, body });
     receipt = answer.headers.get("fx-receipt")?.split("/").at(-1) ?? receipt;
     return answer;
@@ -165,7 +171,7 @@ async function askEverything(url: string): Promise<string> {
   const pages = await ask("GET", "/api/users?limit=1");
   const { next } = pages.json as { next: string };
   await ask("GET", `/api/users?limit=1&cursor=${next}`);
-  told += `${next}\n`;
+  shown += `${next}\n`;
   const line = (body: object) => `${JSON.stringify(body)}\n`;
   const bulk = [
     order,
@@ -174,7 +180,7 @@ async function askEverything(url: string): Promise<string> {
     ...wrongBodies.map((body) => ({ ...Object(body) })),
   ];
   const answers = await post("/api/bulk", bulk.map(line).join("") + wrongBodies[0], "application/x-ndjson");
-  told += answers.text
+  shown += answers.text
     .split("\n")
     .filter((text) => text.includes("problem"))
     .join("\n");
@@ -188,8 +194,8 @@ async function askEverything(url: string): Promise<string> {
     await ask("GET", `/api/user/${holder}`, { headers });
     await ask("GET", `/api/${holder}/${encodeURIComponent(person.surname)}`, { headers });
   }
-  for (const [bytes, destroy] of notHttp) told += await sendBytes(url, bytes, destroy);
-  return told;
+  for (const [bytes, destroy] of notHttp) shown += await sendBytes(url, bytes, destroy);
+  return told() + shown;
 }
 
 /** Bytes that are no request, or that break off. */
@@ -222,10 +228,6 @@ async function sendBytes(url: string, bytes: string, breaksOff: boolean): Promis
   return text;
 }
 
-function headOf({ status, headers }: HttpAnswer): string {
-  return `${status} ${JSON.stringify([...headers])}\n`;
-}
-
 /** The settings of PostgreSQL that docs/OPERATIONS.md asks for. */
 function quietSettings(): Record<string, string> {
   const page = readFileSync(new URL("../docs/OPERATIONS.md", import.meta.url), "utf8");
@@ -247,11 +249,6 @@ async function isSilent(served: Served, told: string): Promise<string> {
   return stderr;
 }
 
-function folderOf(t: TestContext): string {
-  const folder = newFolder(t);
-  return folder;
-}
-
 async function serve(t: TestContext, db: string, env: Record<string, string> = {}): Promise<Served> {
   const settings = { FX_DB: db, FX_TOKENS: tokenFile, ...mostTalkative };
   const served = await startFx(["--rates", "demo"], { env: { ...settings, ...env } });
@@ -261,7 +258,7 @@ async function serve(t: TestContext, db: string, env: Record<string, string> = {
 
 describe("no PESEL, name, note, balance or token is in a log, a metric, an error, a link or a file's name", () => {
   test("Nothing personal is written, whatever is asked for", async (t) => {
-    const folder = folderOf(t);
+    const folder = newFolder(t);
     const served = await serve(t, `sqlite:${join(folder, "fx.db")}`);
     const told = await askEverything(served.url);
     const log = await isSilent(served, told);
@@ -275,20 +272,12 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
   });
 
   test("Nothing personal is written when entries cannot be read, the file is locked, or another takes its place", async (t) => {
-    const folder = folderOf(t);
+    const folder = newFolder(t);
     const path = join(folder, "fx.db");
     const served = await serve(t, `sqlite:${path}`);
-    let told = "";
-    const ask = async (method: string, where: string, body?: unknown) => {
-      const headers = {
-        ...bearer(made.operator),
-        ...(body !== undefined && { "content-type": "application/json" }),
-      };
-      const answer = await send(served.url, method, where, { headers, body });
-      told += headOf(answer);
-      if (answer.status >= 400) told += answer.text;
-      return answer.status;
-    };
+    const { ask: asked, told } = asker(served.url);
+    const ask = async (method: string, where: string, body?: unknown) =>
+      (await asked(method, where, { body })).status;
     assert.equal(await ask("POST", "/api/user", opening), 204);
     assert.equal(await ask("POST", "/api/user", { ...opening, pesel: other }), 204);
     const database = new DatabaseSync(path);
@@ -308,7 +297,7 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
     renameSync(`${path}.copy`, path);
     for (const where of ["", "/history"]) assert.equal(await ask("GET", `/api/user/${holder}${where}`), 500);
     assert.equal(await ask("POST", `/api/exchange/${holder}`, order), 500);
-    const log = await isSilent(served, told);
+    const log = await isSilent(served, told());
     assert.match(log, /The ledger is damaged/);
     assert.match(log, /"code":"storage-unavailable"/);
   });
@@ -333,15 +322,11 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
       await network.close();
       await server.stop();
     });
-    let told = await askEverything(served.url);
+    const everything = await askEverything(served.url);
+    const { ask: asked, told } = asker(served.url);
     const ask = async (method: string, where: string, body?: unknown) => {
-      const headers = {
-        ...bearer(made.operator),
-        ...(body !== undefined && { "content-type": "application/json" }),
-      };
-      const answer = await send(served.url, method, where, { headers, body });
-      told += headOf(answer) + answer.text;
-      assert.ok(answer.status >= 500, answer.text);
+      const { status, text } = await asked(method, where, { body });
+      assert.ok(status >= 500, text);
     };
     await database.run("alter table journal add constraint none check (pesel < 0) not valid");
     await ask("POST", `/api/exchange/${other}`, { ...order, pesel: other });
@@ -350,7 +335,7 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
     await ask("POST", `/api/exchange/${other}`, { ...order, pesel: other });
     await ask("GET", `/api/user/${other}`);
     network.restore();
-    await isSilent(served, told);
+    await isSilent(served, everything + told());
     await server.kill();
     assert.match(log, /violates check constraint/);
     assert.match(log, /duration: [\s\S]*insert into journal/i);
@@ -365,7 +350,7 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
         const error = new Error("${holder} of " + '"${person.surname}"', { cause });
         throw Object.assign(error, { detail: "Key (pesel)=(${holder})", parameters: [entry], token: "${token}" });
       });`;
-    const preload = join(folderOf(t), "bug.mjs");
+    const preload = join(newFolder(t), "bug.mjs");
     writeFileSync(preload, bug);
     const served = await serve(t, "memory:", { NODE_OPTIONS: `--import ${pathToFileURL(preload)}` });
     served.signal("SIGWINCH");
@@ -376,7 +361,7 @@ describe("no PESEL, name, note, balance or token is in a log, a metric, an error
   });
 
   test("Nothing personal is written when commands fail", async (t) => {
-    const folder = folderOf(t);
+    const folder = newFolder(t);
     const served = await serve(t, `sqlite:${join(folder, "fx.db")}`);
     const env = { FX_URL: served.url, FX_TOKEN: made.operator, FX_RATES: "demo", ...mostTalkative };
     const fx = (line: string, stdin = "") => runFx(line.split(" "), { env, stdin, cwd: folder });
