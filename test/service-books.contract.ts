@@ -16,10 +16,9 @@ import {
   longestPage,
 } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
-import { parseNameSought } from "../src/wire/name-sought.ts";
 import type { Subject } from "./service.contract.ts";
 import { exported } from "./support/bookkeeping.ts";
-import { adult, decimal, identified, now, opening, table, terms } from "./support/fixture.ts";
+import { adult, decimal, identified, now, table, terms } from "./support/fixture.ts";
 import { answersTo, dryRunOf, everyPage, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
@@ -42,15 +41,6 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       }
       const none = { format: "ndjson", to: "2026-06-07", at: new Date("2026-06-08T11:00:00Z") } as const;
       assert.equal(await exported(service, none), '{"kind":"end","entries":0}\n');
-    });
-
-    test("An export of days that end before they begin is refused", async () => {
-      const days = { format: "csv", from: "2026-06-02", to: "2026-06-01" } as const;
-      await refuses(
-        exported(service, days),
-        "invalid-request",
-        "The request is not valid: from is after to.",
-      );
     });
   });
 
@@ -257,36 +247,6 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual([bid, ask && formatDecimal(ask, 4)], [undefined, "3.7000"]);
     });
 
-    test("the receipt of an opening is its entry", async () => {
-      const { receiptId } = await service.createAccount(
-        opening({ index: 7777, key: "o-7777", pln: "12.30" }),
-      );
-      const receipt = await service.receipt(receiptId);
-      assert.deepEqual((await service.statement(adult(7777), { limit: 1 })).items, [receipt]);
-      const { kind, key, sequence, balances } = receipt;
-      assert.deepEqual([kind, key, sequence, texts(balances)], ["opening", "o-7777", 1, ["12.30 PLN"]]);
-    });
-
-    test("a receipt is found by the beginning of its id", async () => {
-      const { receiptId: id } = await service.exchange({
-        pesel: await person(),
-        ...terms("sell 1 PLN for USD"),
-      });
-      for (const text of [id.slice(0, 30), id.slice(0, 30).toUpperCase(), id.toUpperCase()]) {
-        assert.equal((await service.receipt(text)).id, id);
-      }
-    });
-
-    test("the beginning of more than one id is refused", async () => {
-      const { items } = await service.statement(await person(), { limit: 1 });
-      await person();
-      await refuses(
-        service.receipt(items[0]?.id.slice(0, 8) ?? ""),
-        "invalid-request",
-        /^More than one receipt begins like this, such as ([0-9a-f-]{36}) and (?!\1)[0-9a-f-]{36}\. Give more of the id\.$/,
-      );
-    });
-
     test("a statement by key has the entry with that key, or none", async () => {
       const pesel = await person();
       const { receiptId } = await service.exchange({ pesel, ...terms("sell 1 PLN for USD"), key: 'k"&+/=1' });
@@ -303,54 +263,6 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       const pesels = all.map(({ pesel }) => pesel);
       assert.deepEqual(pesels, [...new Set(pesels)].sort());
       assert.ok(pesels.includes(newest));
-    });
-
-    test("accounts are found by the beginning of a name, page by page", async () => {
-      const holders = [
-        ["Wiesław", "Żądło"],
-        ["Anna", "Żądło-Wrona"],
-        ["Zadok", "Wieś"],
-      ] as const;
-      for (const [index, [name, surname]] of holders.entries()) {
-        await service.createAccount({ ...opening({ index: 30_000 + index }), name, surname });
-      }
-      const found = async (text: string) => {
-        const name = parseNameSought(text);
-        const accounts = await everyPage((page) => service.accounts({ ...page, name }), 1);
-        return accounts.map(({ surname }) => surname).sort();
-      };
-      assert.deepEqual(await found("ZADLO"), ["Żądło", "Żądło-Wrona"]);
-      assert.deepEqual(await found("żądł w"), ["Żądło", "Żądło-Wrona"]);
-      assert.deepEqual(await found("zad wies"), ["Wieś", "Żądło"]);
-      assert.deepEqual(await found("nobody"), []);
-      await service.change({ kind: "renaming", pesel: adult(30_000), name: "Wiesław", surname: "Wrona" });
-      assert.deepEqual(await found("zadlo"), ["Żądło-Wrona"]);
-      assert.deepEqual(await found("wron"), ["Wrona", "Żądło-Wrona"]);
-    });
-
-    test("the position adds up to what was deposited, and the spread is earned", async () => {
-      await service.exchange({ pesel: await person(), ...terms("sell 500 PLN for USD") });
-      const { currencies, spreadEarned } = await service.position();
-      const accounts = await everyPage((page) => service.accounts(page));
-      for (const { currency, customers } of currencies) {
-        const held = accounts
-          .flatMap(({ balances }) => balances)
-          .filter((held) => held.currency === currency);
-        assert.equal(
-          customers,
-          held.reduce((sum, { minor }) => sum + minor, 0n),
-          currency,
-        );
-      }
-      assert.ok(currencies.some(({ house }) => house < 0n) && spreadEarned.minor > 0n);
-    });
-
-    test("the audit finds nothing wrong", async () => {
-      const before = await service.audit();
-      await service.exchange({ pesel: await person(), ...terms("sell 500 PLN for USD") });
-      const { accounts, entries, findings, findingsTotal } = await service.audit();
-      assert.deepEqual([findings, findingsTotal], [[], 0]);
-      assert.deepEqual([accounts, entries], [before.accounts + 1, before.entries + 2]);
     });
 
     test("an audit gives the heads of all accounts for a checkpoint, and says first what it reads", async () => {
@@ -430,24 +342,7 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
   describe("the rates", () => {
     test("the table in force comes whole, exact", async () => {
       const { table: inForce, previous } = await service.rates();
-      assert.deepEqual([inForce.source, inForce.id, previous], ["fixed", table.id, undefined]);
-      assert.deepEqual([...inForce.rates.keys()], [...table.rates.keys()]);
-      for (const [currency, { bid, ask, name }] of table.rates) {
-        const rate = inForce.rates.get(currency);
-        assert.ok(rate !== undefined && rate.name === name);
-        assert.deepEqual(
-          [rate.bid, rate.ask].map((r) => formatDecimal(r)),
-          [bid, ask].map((r) => formatDecimal(r)),
-        );
-      }
-      const { rates: _, ...head } = inForce;
-      assert.deepEqual(head, {
-        id: table.id,
-        source: "fixed",
-        number: "108/C/NBP/2026",
-        tradingDate: "2026-06-05",
-        effectiveDate: "2026-06-08",
-      });
+      assert.deepEqual([inForce, previous], [table, undefined]);
     });
 
     test("the history of a currency comes table by table", async () => {

@@ -8,7 +8,7 @@ import type { Pesel } from "../src/core/pesel.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../src/core/service.ts";
 import type { Subject } from "./service.contract.ts";
 import { adult, decimal, opening, terms } from "./support/fixture.ts";
-import { answersTo, codesOf, dryRunOf, texts } from "./support/service.ts";
+import { answersTo, codesOf, dryRunOf } from "./support/service.ts";
 
 /** The part about many orders and openings at once. `person` opens a new account with 1000 PLN. */
 export function describeBulks(subjectNow: () => Subject, person: () => Promise<Pesel>): void {
@@ -40,30 +40,6 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual(last.account.balances, (await service.account(pesel)).balances);
     });
 
-    test("A batch says what each order sold and bought, and what a deposit leaves", async () => {
-      const pesel = await person();
-      const cash = { kind: "deposit", pesel, amount: decimal("5"), note: undefined } as const;
-      const { balances } = await service.account(pesel);
-      const currency = balances[0]?.currency ?? assert.fail();
-      const [order, deposit] = await run([
-        { kind: "exchange", pesel, ...terms("buy 10 USD for PLN") },
-        { ...cash, currency },
-      ]);
-      assert.ok(order !== undefined && "account" in order && order.sold && order.bought);
-      assert.deepEqual(texts([order.sold, order.bought]), ["37.00 PLN", "10.00 USD"]);
-      assert.ok(deposit !== undefined && "account" in deposit);
-      assert.deepEqual(texts(deposit.account.balances), ["968.00 PLN", "10.00 USD"]);
-    });
-
-    test("A batch answers a line that cannot be read with what is wrong, in its place", async () => {
-      const pesel = await person();
-      const wrong = new FxError("invalid-request", "This is no line.");
-      assert.deepEqual(
-        codesOf(await run([wrong, { kind: "exchange", pesel, ...terms("buy 1 USD for PLN") }, wrong])),
-        ["invalid-request", "done", "invalid-request"],
-      );
-    });
-
     test("A batch whose source of lines fails answers the lines before, and fails with that error", async () => {
       const index = 8801;
       const fault = new Error("no more can be read");
@@ -92,26 +68,6 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
         break;
       }
       assert.ok(taken <= 1);
-    });
-
-    test("A batch sent again with its keys does nothing twice", async () => {
-      const pesel = await person();
-      const lines = [1, 2].map(
-        (number): BulkLine => ({
-          kind: "exchange",
-          pesel,
-          ...terms(`buy ${number} USD for PLN`),
-          key: `bulk-${number}`,
-        }),
-      );
-      const first = await run(lines);
-      const again = await run(lines);
-      const told = (answers: readonly BulkAnswer[]) =>
-        answers.map((answer) => answer instanceof FxError || [answer.receiptId, answer.replayed]);
-      assert.deepEqual(
-        told(again),
-        first.map((answer) => answer instanceof FxError || [answer.receiptId, true]),
-      );
     });
   });
   const usd = "USD" as CurrencyCode;
@@ -148,29 +104,18 @@ export function describeBulks(subjectNow: () => Subject, person: () => Promise<P
     return dryRunOf(service, ...starts.map((start) => lines.slice(start, start + size)));
   }
 
-  test("A dry run of several reversals of one entry says that the first would be done, in whatever case its id is", async () => {
+  test("A dry run of reversals finds a receipt in any case, would reverse it once, and finds none where the text is no id", async () => {
     const pesel = await person();
     const deposit = { kind: "deposit", pesel, currency: pln, amount: decimal("5"), note: undefined } as const;
-    const { receiptId } = await service.change(deposit);
+    const { receiptId: id } = await service.change(deposit);
     await service.change(deposit);
-    const lines = [receiptId, receiptId.toUpperCase(), receiptId].map(
-      (reverses) => ({ kind: "reversal", pesel, reverses, reason: "r" }) as const,
-    );
-    const answers = await dryRunOf(service, lines);
-    assert.deepEqual(
-      answers.map((answer) => (answer instanceof FxError ? answer.message : "done")),
-      ["done", "This was reversed before.", "This was reversed before."],
-    );
-  });
-
-  test("A dry run of a reversal finds its receipt in any case, and none where the text is no id", async () => {
-    const pesel = await person();
-    const deposit = { kind: "deposit", pesel, currency: pln, amount: decimal("5"), note: undefined } as const;
-    const { receiptId } = await service.change(deposit);
     const reversalOf = (reverses: string) => ({ kind: "reversal", pesel, reverses, reason: "r" }) as const;
-    const ids = ["Jan Kowalski", `${receiptId}0`, receiptId.toUpperCase()];
-    const answers = await dryRunOf(service, ids.map(reversalOf));
-    assert.deepEqual(codesOf(answers), ["not-found", "not-found", "done"]);
+    const answers = await dryRunOf(service, ["Jan Kowalski", `${id}0`, id.toUpperCase(), id].map(reversalOf));
+    assert.deepEqual(codesOf(answers), ["not-found", "not-found", "done", "already-reversed"]);
+    assert.deepEqual(codesOf(await dryRunOf(service, [id, id.toUpperCase()].map(reversalOf))), [
+      "done",
+      "already-reversed",
+    ]);
   });
 
   /** An answer without its receipt, which a dry run does not make. */

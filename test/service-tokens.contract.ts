@@ -91,15 +91,6 @@ export function describeTokens(subjectNow: () => Subject, person: () => Promise<
         digest: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
       });
     });
-
-    test("An entry that was made without a token names none", async () => {
-      const pesel = await person();
-      await service.exchange(order(pesel));
-      assert.deepEqual(
-        (await entries(pesel)).map(({ by }) => by),
-        [undefined, undefined],
-      );
-    });
   });
 
   describe("a key that another token used", () => {

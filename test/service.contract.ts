@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
-import { formatDecimal } from "../src/core/decimal.ts";
 import { FxError } from "../src/core/errors.ts";
 import { provenBy } from "../src/core/proof.ts";
 import type { AccountHead, BulkLine, ExchangeService } from "../src/core/service.ts";
@@ -107,30 +106,6 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         );
         assert.ok(outcomes.settled > 30 && outcomes.refused > 0, JSON.stringify(outcomes));
       });
-
-      test("a quote names the table and both rates", async () => {
-        const { side, sold, bought, bid, ask, ...quote } = await service.quote(terms("sell 100 EUR for USD"));
-        assert.deepEqual([side, ...texts([sold, bought])], ["toSell", "100.00 EUR", "113.42 USD"]);
-        assert.deepEqual(
-          [bid, ask].map((rate) => rate && formatDecimal(rate, 4)),
-          ["4.1967", "3.7000"],
-        );
-        assert.deepEqual(quote, {
-          table: "108/C/NBP/2026",
-          tableId: table.id,
-          source: "fixed",
-          effectiveDate: "2026-06-08",
-        });
-      });
-
-      test("an order at another table is refused", async () => {
-        const pesel = await person();
-        await refuses(
-          service.exchange({ pesel, ...terms("sell 10 PLN for USD"), table: "107/C/NBP/2026" }),
-          "rate-changed",
-          "Table 108/C/NBP/2026 is in force now. Ask for a quote and order again.",
-        );
-      });
     });
 
     describe("without usable rates", () => {
@@ -151,10 +126,6 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
           const error = await refuses(ask(), "rates-unavailable", "There is no rate table yet.");
           assert.equal(error.retryAfterSeconds, 7);
         }
-      });
-
-      test("Without usable rates, accounts are opened and read", async () => {
-        assert.deepEqual(await balances(await person("5")), ["5.00 PLN"]);
       });
     });
 
@@ -310,16 +281,6 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
         assert.deepEqual(plain(one.account), plain(two.account));
         assert.deepEqual([one.replayed, two.replayed].sort(), [false, true]);
         assert.deepEqual(await balances(pesel), ["990.00 PLN", "2.70 USD"]);
-      });
-
-      test("The key of a refused order is answered with the refusal, also when there is money now", async () => {
-        const pesel = await person("1000");
-        const order = { pesel, ...terms("sell 10 USD for PLN"), key: "early" };
-        const first = await refuses(service.exchange(order), "insufficient-funds");
-        await service.exchange({ pesel, ...terms("buy 20 USD for PLN") });
-        const second = await refuses(service.exchange(order), "insufficient-funds", first.message);
-        assert.deepEqual([first.replayed, second.replayed], [false, true]);
-        assert.deepEqual(await balances(pesel), ["926.00 PLN", "20.00 USD"]);
       });
     });
 
