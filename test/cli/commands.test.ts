@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { newFolder } from "../support/folder.ts";
 import { runHere, serveHere } from "../support/run-here.ts";
+import { openStandIn, problemAnswer, rawAnswer, type StandIn } from "../support/stand-in.ts";
 import { maskVolatile } from "../support/volatile.ts";
 
 /**
@@ -15,9 +16,11 @@ import { maskVolatile } from "../support/volatile.ts";
  * - `echo TEXT | fx …` is standard input, or typed at a terminal; `fx … < FILE` is a file as standard input; `> /dev/null` and
  *   `2> /dev/null` leave out one of both outputs, `| sort` orders the lines of stdout, and `| grep WORD` selects some;
  * - `cat > FILE` is followed by the file's lines after "| "; `cp NAME` brings one of test/fixtures;
- * - `serve NAME=value` starts a server with these settings, where the commands after it work.
+ * - `serve NAME=value` starts a server with these settings, where the commands after it work;
+ * - `answers WORD…` starts one that is no fx and that answers so in turn: `die` drops the connection, `404` is a page of
+ *   that status, and `500:internal` a problem; `asked` shows the requests that it got since.
  *
- * `<id 1>` is the first id that is shown, `<id 1:8>` its first 8 characters and `<ID 1:8>` those in capitals; `<token 1>`
+ * `<elsewhere>` is the server's address as that of another machine. `<id 1>` is the first id that is shown, `<id 1:8>` its first 8 characters and `<ID 1:8>` those in capitals; `<token 1>`
  * is the first token, `<folder>` the folder and `<url>` where commands work. TRANSCRIPTS_WRITE=1 writes the files anew,
  * to be read before they are kept.
  */
@@ -31,6 +34,7 @@ const places: Readonly<Record<string, readonly Readonly<Record<string, string>>[
   tokens: [{}],
   settings: [{}],
   terminal: [inFile],
+  failures: [{}],
 };
 /** The days that an export has beside the times. */
 const days = /(?<=<time>(,|","date":"))\d{4}-\d\d-\d\d/g;
@@ -48,6 +52,19 @@ const namesIn = (path: string) =>
     .filter((name) => !name.startsWith("fx.db"))
     .sort();
 
+/** An answer of a server that is no fx. */
+function answerOf(word: string): string {
+  const [, status, code] = /^(\d+)(?::(.*))?$/.exec(word) ?? [];
+  if (status === undefined) return word;
+  return code === undefined ? rawAnswer(Number(status)) : problemAnswer(Number(status), code);
+}
+
+/** The first line of a request, its key and its token. */
+function requestShown(request: string): string {
+  const lines = request.match(/^\w+ \S+(?= HTTP)|^(idempotency-key|authorization): [^\r]*/gim) ?? [];
+  return `${lines.join(" ")}\n`;
+}
+
 async function play(
   t: TestContext,
   env: Readonly<Record<string, string>>,
@@ -62,6 +79,10 @@ async function play(
   };
   if (env === atServer) await serve({});
 
+  let answering: StandIn | undefined;
+  let shownRequests = 0;
+  const elsewhere = () => url.replace("127.0.0.1", "0.0.0.0");
+
   const [ids, tokens]: [string[], string[]] = [[], []];
   const masked = (text: string) => {
     for (const [value] of text.matchAll(varying)) {
@@ -72,7 +93,8 @@ async function play(
       .replaceAll(varying, (value) =>
         ids.includes(value) ? `<id ${ids.indexOf(value) + 1}>` : `<token ${tokens.indexOf(value) + 1}>`,
       )
-      .replaceAll(cwd, "<folder>");
+      .replaceAll(cwd, "<folder>")
+      .replaceAll(/\b0\.0\.0\.0:\d\d+/g, "0.0.0.0:<port>");
     return maskVolatile(named)
       .replaceAll(days, "<date>")
       .replaceAll(/\bfx \d+\.\d+\.\d+/g, "fx <version>")
@@ -82,6 +104,7 @@ async function play(
     line
       .replaceAll("<folder>", cwd)
       .replaceAll("<url>", url)
+      .replaceAll("<elsewhere>", elsewhere())
       .replaceAll(/<(id|token) (\d+)(?::(\d+))?>/gi, (name, kind: string, nth: string, length?: string) => {
         const value =
           (kind === "token" ? tokens : ids)[Number(nth) - 1] ?? assert.fail(`there is no ${name}`);
@@ -120,7 +143,14 @@ async function play(
     else if (what === "cp")
       copyFileSync(new URL(`../fixtures/${first}`, import.meta.url), path(second || "."));
     else if (what === "serve") await serve(settings(rest));
-    else if (what === "cat" && first === ">") writeFileSync(path(second), input, { mode: 0o600 });
+    else if (what === "answers") {
+      answering = await openStandIn(...words(rest).map(answerOf));
+      [url, shownRequests] = [answering.url, 0];
+    } else if (what === "asked") {
+      const requests = answering?.requests.slice(shownRequests) ?? [];
+      shownRequests += requests.length;
+      return { stdout: requests.map(requestShown).join("") };
+    } else if (what === "cat" && first === ">") writeFileSync(path(second), input, { mode: 0o600 });
     else if (what === "cat") return { stdout: readFileSync(path(first), "utf8") };
     else {
       const { COLUMNS, ...own } = settings(set);

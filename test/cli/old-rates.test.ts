@@ -71,12 +71,3 @@ describe("rates that are too old to trade at, and a bank that is away", () => {
     assert.doesNotMatch(stderr, /rate table in force/);
   });
 });
-
-test("A command without any rate table says that the bank did not answer, and does not say to wait", async () => {
-  const { stderr, exit } = await runHere(["rates", "--url", "memory:"], { env: { FX_RATES: bank } });
-  assert.match(
-    stderr,
-    /^fx: There is no rate table yet\. No answer from http\S+ connect ECONNREFUSED [\d.:]+\.\n$/,
-  );
-  assert.equal(exit, 6);
-});
