@@ -66,7 +66,7 @@ class Desk {
     });
   }
 
-  /** What a script prints that must succeed. */
+  /** Runs a script that must succeed, and returns its output. */
   async done(script: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
     const { stdout, stderr, exit } = await this.run(script, env);
     assert.equal(exit, 0, `${script}\n${stdout}${stderr}`);
