@@ -5,9 +5,9 @@ import fc from "fast-check";
 import { openHttpService } from "../src/client/http-service.ts";
 import type { ExchangeOrder } from "../src/core/exchange.ts";
 import { adapters } from "./support/adapters.ts";
+import type { Asked } from "./support/asked.ts";
 import {
   type Answer,
-  type Asked,
   anyAsked,
   byCommand,
   byFile,

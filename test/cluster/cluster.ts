@@ -6,12 +6,13 @@ import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { attemptHeader } from "../load/clients.ts";
 import { systemPrograms } from "../support/postgres.ts";
 import { launcher } from "../support/shell.ts";
 import { asTested, type ConfigurationName, documented, forHost, withValues } from "./configuration.ts";
 import { wholeWithin } from "./members.ts";
 import { type Host, Network } from "./network.ts";
-import { attemptHeader, proxyLogFormat } from "./wire.ts";
+import { proxyLogFormat } from "./proxy-log.ts";
 
 export interface Cluster {
   readonly hosts: readonly Host[];

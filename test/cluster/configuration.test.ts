@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { asTested, documented } from "./configuration.ts";
+import { repeatedIn } from "./proxy-log.ts";
 
 describe("The cluster's configuration in deploy/", () => {
   const patroni = documented("patroni");
@@ -18,4 +19,9 @@ describe("The cluster's configuration in deploy/", () => {
     for (const [name, [value]] of Object.entries(asTested))
       assert.ok(patroni.includes(`${name}: ${value}`), name);
   });
+});
+
+test("Repeated attempts are found in HAProxy's log, with the same fx or another", () => {
+  const log = "attempt 17 retries 0\nattempt 18 retries 1\nattempt 19 retries +2\nattempt - retries 1\n";
+  assert.deepEqual([...repeatedIn(log)], [18, 19]);
 });

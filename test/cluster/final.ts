@@ -1,17 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Entry } from "../../src/core/journal.ts";
-import type { Money } from "../../src/core/money.ts";
-import { auditLedger } from "../../src/ledger/audit.ts";
-import { readJournal } from "../../src/ledger/journal-reader.ts";
-import { decodeEntry } from "../../src/ledger/rows.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
+import type { Final, JournalEntry, Reader } from "../load/judge.ts";
+import { auditOf, journalOf } from "../load/ledger.ts";
 import { send } from "../support/http.ts";
 import type { Cluster } from "./cluster.ts";
-import type { Amount, Balances } from "./history.ts";
-import type { Final, JournalEntry, Reader } from "./judge.ts";
-import { repeatedIn } from "./wire.ts";
+import { repeatedIn } from "./proxy-log.ts";
 
 const standbyWithinMs = 60_000;
 /** Reads are repeated because delayed packets can deliver orders after their clients gave up. */
@@ -24,13 +19,13 @@ const readAtMost = 5;
 export async function readFinal(cluster: Cluster): Promise<Final> {
   for (let times = 1; ; times += 1) {
     const final = await readOnce(cluster);
-    const { length } = await journalOf(cluster);
+    const { length } = await readJournal(cluster);
     if (length === final.journal.length || times === readAtMost) return final;
   }
 }
 
 async function readOnce(cluster: Cluster): Promise<Final> {
-  const journal = await journalOf(cluster);
+  const journal = await readJournal(cluster);
   const { pathname } = new URL(cluster.url);
   const prefix = pathname.replace(/\/$/, "");
   const named = (start: string) => cluster.hosts.filter(({ name }) => name.startsWith(start));
@@ -49,17 +44,9 @@ async function readOnce(cluster: Cluster): Promise<Final> {
   return { journal, readers, repeated: repeatedIn(proxyLog) };
 }
 
-async function journalOf(cluster: Cluster): Promise<readonly JournalEntry[]> {
-  const store = await openPostgres(cluster.databaseUrl, { access: "read" });
-  const journal: JournalEntry[] = [];
-  try {
-    for await (const rows of readJournal(store)) {
-      for (const row of rows) journal.push(journalEntry(decodeEntry(row).entry));
-    }
-  } finally {
-    await store.close();
-  }
-  return journal;
+async function readJournal({ databaseUrl }: Cluster): Promise<readonly JournalEntry[]> {
+  const store = await openPostgres(databaseUrl, { access: "read" });
+  return journalOf(store).finally(() => store.close());
 }
 
 type Audit = Required<Reader>["audit"];
@@ -85,26 +72,11 @@ async function throughDatabase(url: string, length: number): Promise<Audit> {
   const store = await openPostgres(url, { access: "read" });
   try {
     for (;;) {
-      const { findingsTotal: findings, entries, digest } = await auditLedger(store);
-      if (entries >= length || performance.now() > deadline) return { findings, entries, digest };
+      const audit = await auditOf(store);
+      if (audit.entries >= length || performance.now() > deadline) return audit;
       await pause(500);
     }
   } finally {
     await store.close();
   }
-}
-
-function journalEntry({ debited, credited, exchange, key, balances, ...entry }: Entry): JournalEntry {
-  const { pesel, sequence, id, kind } = entry;
-  const moved = { debited: amountIn(debited), credited: amountIn(credited) };
-  const side = exchange?.side ?? null;
-  return { pesel, sequence, id, key: key ?? null, kind, side, ...moved, balances: balancesIn(balances) };
-}
-
-function amountIn(money: Money | undefined): Amount | null {
-  return money === undefined ? null : { currency: money.currency, minor: Number(money.minor) };
-}
-
-function balancesIn(balances: readonly Money[]): Balances {
-  return Object.fromEntries(balances.map(({ currency, minor }) => [currency, Number(minor)]));
 }

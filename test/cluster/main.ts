@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { Load } from "../load/clients.ts";
+import { type Counts, History, readHistory } from "../load/history.ts";
+import { judge } from "../load/judge.ts";
 import { type Cluster, cannotStart, startCluster } from "./cluster.ts";
 import { faults } from "./faults.ts";
 import { readFinal } from "./final.ts";
-import { type Counts, History, readHistory } from "./history.ts";
-import { judge } from "./judge.ts";
-import { startLoad } from "./load.ts";
 import { wholeWithin } from "./members.ts";
 import { Nemesis } from "./nemesis.ts";
 
@@ -63,7 +63,7 @@ async function startAndRun(): Promise<boolean> {
 async function run(cluster: Cluster, interrupted: AbortSignal): Promise<boolean> {
   const history = new History(join(folder, "history.jsonl"));
   const nemesis = new Nemesis(cluster, chosen(), history);
-  const load = await startLoad({ url: cluster.url, history, seed });
+  const load = await Load.start({ urls: [cluster.url], history, seed });
   const began = performance.now();
   const progress = setInterval(() => say(progressLine(nemesis, history.counts, began)), 10_000);
   await nemesis.run(seed, began + minutes * 60_000, interrupted);

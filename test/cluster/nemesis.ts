@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { History } from "../load/history.ts";
 import { Chance } from "../support/chance.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ActiveFault, Fault } from "./faults.ts";
-import type { History } from "./history.ts";
 import { leaderOf, watchedWithin, wholeWithin } from "./members.ts";
 
 /** One fault, or two simultaneous ones. */

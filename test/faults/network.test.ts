@@ -154,38 +154,6 @@ describe("A COMMIT that the network loses", () => {
     await resuming;
     assert.equal((await direct.inForce())?.suspension?.reason, "another slip");
   });
-
-  test("COMMITs that are lost again and again under load leave every order exactly once", async (t) => {
-    const { store, direct, proxy } = await start(t);
-    const service = new LedgerService(store, await tradedRates(store));
-    const faults: CommitFault[] = ["lost", "unanswered", "late"];
-    proxy.lateMs = 50;
-    for (const index of [5, 6]) await service.createAccount(opening({ index, pln: "100000" }));
-    const receipts: string[] = [];
-    for (let round = 0; round < 20; round += 1) {
-      proxy.nextCommits = faults.slice(round % 3, (round % 3) + 1);
-      const orders = Array.from({ length: 20 }, (_, index) =>
-        service.exchange({
-          ...terms("buy 1 USD for PLN"),
-          pesel: adult(5 + (index % 2)),
-          key: `${round}-${index}`,
-        }),
-      );
-      const created = service.createAccount(opening({ index: 10 + round }));
-      for (const { receiptId } of await Promise.all(orders)) receipts.push(receiptId);
-      assert.equal((await created).replayed, false);
-    }
-    assert.equal(proxy.disturbed, 20);
-    const { findings } = await new LedgerService(direct, fixedRates()).audit();
-    const madeByHand = [adult(), "all accounts"];
-    assert.deepEqual(
-      findings.filter(({ account }) => !madeByHand.includes(account)),
-      [],
-    );
-    const entries = await Promise.all([5, 6].map((index) => direct.statement(adult(index), { limit: 1000 })));
-    const exchanged = entries.flat().filter(({ entry }) => entry.kind === "exchange");
-    assert.deepEqual(exchanged.map(({ entry }) => entry.id).sort(), receipts.sort());
-  });
 });
 
 test("A server that the network cuts off in the middle of its entries does not keep others from committing", async (t) => {

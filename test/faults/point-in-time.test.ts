@@ -4,12 +4,11 @@ import { chownSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { readJournal } from "../../src/ledger/journal-reader.ts";
-import { decodeEntry } from "../../src/ledger/rows.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { documented } from "../deploy/package.ts";
-import { adult } from "../support/fixture.ts";
-import { send } from "../support/http.ts";
+import { readHistory } from "../load/history.ts";
+import { repeatAll, requireClean, underLoad } from "../load/ledger.ts";
+import { newFolder } from "../support/folder.ts";
 import {
   createDatabase,
   folderFor,
@@ -17,12 +16,12 @@ import {
   startPostgres,
   systemPrograms,
   unprivileged,
+  untilRow,
 } from "../support/postgres.ts";
 import { type Ran, runFx, type Served, startFx } from "../support/run-fx.ts";
-import { until } from "../support/until.ts";
-import { assertSettledOnce, centOrder, type Sent, sendOrder, startLoad, untilRow } from "./orders.ts";
 
-const accounts = 50;
+/** Tolerance for the clocks of history and database. */
+const clockMs = 5;
 const programs = systemPrograms() ?? "";
 const cannotRestore =
   !existsSync(join(programs, "pg_basebackup")) &&
@@ -67,31 +66,23 @@ test("A point-in-time restore has all orders answered before, none sent later, a
   const { url } = await createDatabase(primary.url);
   const served = await serve(url);
   t.after(() => served.stop());
-  for (let index = 0; index < accounts; index += 1) {
-    const body = { name: "Jan", surname: "Kowalski", pesel: adult(index), pln: 1_000_000 };
-    const { status, text } = await send(served.url, "POST", "/api/user", { body });
-    assert.equal(status, 204, text);
-  }
-  const load = startLoad([served.url], { accounts });
-  const untilMore = async () => {
-    const { length } = load.sent;
-    await until(() => load.sent.length >= length + 100);
-  };
-  await untilMore();
-  await shell("drill: base backup", { PRIMARY: primary.url });
-  await untilMore();
   const [early, late] = [join(folder, "early.checkpoint"), join(folder, "late.checkpoint")];
-  await audit(url, 0, "--checkpoint", early);
-  await untilMore();
-  const [{ text: moment, ms } = {}] = await runSql(
-    primary.url,
-    "with now as (select clock_timestamp() as at) " +
-      "select at::text as text, extract(epoch from at)::float8 * 1000 as ms from now",
-  );
-  await untilMore();
-  await audit(url, 0, "--checkpoint", late);
-  await load.stop();
-  assert.equal(load.settled().length, load.sent.length);
+  let moment: Record<string, unknown> = {};
+  const keyed = { order: 80, transfer: 8, bulk: 4, read: 8 };
+  const played = await underLoad(newFolder(t), { urls: [served.url], mix: keyed }, async (load) => {
+    await load.does(100);
+    await shell("drill: base backup", { PRIMARY: primary.url });
+    await load.does(100);
+    await audit(url, 0, "--checkpoint", early);
+    await load.does(100);
+    [moment = {}] = await runSql(
+      primary.url,
+      "with now as (select clock_timestamp() as at) " +
+        "select at::text as text, extract(epoch from at)::float8 * 1000 as ms from now",
+    );
+    await load.does(100);
+    await audit(url, 0, "--checkpoint", late);
+  });
 
   await runSql(url, "delete from journal where sequence = 3");
   await audit(url, 11);
@@ -104,7 +95,7 @@ test("A point-in-time restore has all orders answered before, none sent later, a
   );
   await primary.kill();
 
-  await shell("drill: point in time", { MOMENT: String(moment) });
+  await shell("drill: point in time", { MOMENT: String(moment.text) });
   const data = join(folder, "restored");
   const restored = await startPostgres({ durable: true, password: primary.password, data });
   t.after(() => restored.stop());
@@ -115,32 +106,20 @@ test("A point-in-time restore has all orders answered before, none sent later, a
   const { findings } = JSON.parse((await audit(restoredUrl, 11, "--against", late)).stdout);
   assert.deepEqual(findings, []);
 
+  // What was sent just before the moment may be there; what was answered before it has to be.
+  const at = Number(moment.ms) - played.beganMs;
+  const all = [...readHistory(played.file)];
+  const before = all.filter((event) => event.at < at + (event.event === "sent" ? clockMs : -clockMs));
   const store = await openPostgres(restoredUrl);
   t.after(() => store.close());
-  const settled = new Map<string, string>();
-  for await (const rows of readJournal(store)) {
-    for (const { entry } of rows.map(decodeEntry)) {
-      if (entry.kind === "exchange") settled.set(entry.key ?? "", entry.id);
-    }
-  }
-  const before = load.sent.filter(({ answeredMs }) => answeredMs < Number(ms) - 1);
-  const after = load.sent.filter(({ sentMs }) => sentMs > Number(ms));
-  assert.ok(before.length > 200 && after.length > 50, `${before.length} before, ${after.length} after`);
-  for (const { key, receipt } of before)
-    assert.equal(settled.get(key), receipt, "answered before the moment");
-  for (const { key } of after) assert.equal(settled.has(key), false, "sent after the moment");
+  const { answered } = await requireClean(store, before);
+  const orders = all.flatMap((event) =>
+    event.event === "sent" && "key" in event.asked ? [event.asked] : [],
+  );
+  assert.ok(answered > 200 && orders.length > answered + 50, `${answered} of ${orders.length}`);
 
   const again = await serve(restoredUrl);
   t.after(() => again.stop());
-  const receiptByKey = new Map<string, string>();
-  const repeat = async ({ key, pesel }: Sent) => {
-    const answer = await sendOrder(again.url, centOrder(pesel, key));
-    assert.equal(answer.status, 200, answer.text);
-    assert.equal(answer.replayed, settled.has(key), key);
-    receiptByKey.set(key, answer.receipt);
-  };
-  for (let from = 0; from < load.sent.length; from += 32) {
-    await Promise.all(load.sent.slice(from, from + 32).map(repeat));
-  }
-  await assertSettledOnce(store, receiptByKey);
+  const repeated = await repeatAll(newFolder(t), { url: again.url, orders, before });
+  await requireClean(store, readHistory(repeated.file));
 });

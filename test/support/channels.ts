@@ -9,22 +9,11 @@ import { FxError } from "../../src/core/errors.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import type { ExchangeService, Recorded, Settlement } from "../../src/core/service.ts";
 import { encodeAccount } from "../../src/wire/accounts.ts";
+import { type Asked, fieldsOf, isLine, jsonText, lineOf, pathOf } from "./asked.ts";
 import { sendBulk } from "./bulk.ts";
 import { decimal } from "./fixture.ts";
 import { send } from "./http.ts";
 import { runHere } from "./run-here.ts";
-
-/** A request in words that every channel can carry. Amounts are texts, as they would be typed. */
-export type Asked = { readonly pesel: string; readonly key?: string } & (
-  | { readonly kind: "opening"; readonly name: string; readonly surname: string; readonly pln: string }
-  | ({ readonly kind: "exchange"; readonly from: string; readonly to: string } & Side)
-  | { readonly kind: "deposit" | "withdrawal"; readonly amount: string; readonly currency: string }
-  | { readonly kind: "renaming"; readonly name: string; readonly surname: string }
-  | { readonly kind: "closing" }
-  | { readonly kind: "block" | "unblock"; readonly reason: string }
-  | { readonly kind: "reversal"; readonly receipt: string; readonly reason: string }
-);
-type Side = { readonly toBuy: string } | { readonly toSell: string };
 
 export interface Answer {
   /** The part that is the same over every channel: the refusal, or the receipt and the account after it. */
@@ -45,11 +34,6 @@ export type Channel = (asked: Asked) => Promise<Answer>;
 
 export function codeOf({ told }: Answer): string | undefined {
   return "code" in told ? told.code : undefined;
-}
-
-/** Whether batches and files take a request of this kind. */
-export function isLine({ kind }: Asked): boolean {
-  return ["opening", "exchange", "deposit", "withdrawal"].includes(kind);
 }
 
 /** Random requests, of which most can be done, for these accounts. */
@@ -78,50 +62,13 @@ export function anyAsked(pesels: readonly string[]): fc.Arbitrary<Asked> {
   );
 }
 
-/** The fields of a body or a line: all that is not in the path or a header. */
-function fieldsOf({ kind, key: _, ...fields }: Asked): object {
-  if (kind === "opening" || kind === "exchange") return fields;
-  const { pesel: _pesel, receipt: _receipt, ...rest } = fields as Record<string, string>;
-  return rest;
-}
-
-function lineOf(asked: Asked): object {
-  const isCash = asked.kind === "deposit" || asked.kind === "withdrawal";
-  return {
-    ...(isCash && { kind: asked.kind, pesel: asked.pesel }),
-    ...fieldsOf(asked),
-    ...(asked.key !== undefined && { key: asked.key }),
-  };
-}
-
-/** JSON with the amounts as they are written, which JSON.stringify would round. */
-function jsonText(fields: object): string {
-  const members = Object.entries(fields).map(([name, value]) => {
-    const isAmount = ["pln", "toBuy", "toSell", "amount"].includes(name);
-    return `${JSON.stringify(name)}:${isAmount ? value : JSON.stringify(value)}`;
-  });
-  return `{${members.join(",")}}`;
-}
-
 export function overHttp(url: string): Channel {
   return async (asked) => {
-    const at = `/api/user/${asked.pesel}`;
-    const path = {
-      opening: "/api/user",
-      exchange: `/api/exchange/${asked.pesel}`,
-      deposit: `${at}/deposits`,
-      withdrawal: `${at}/withdrawals`,
-      renaming: `${at}/name`,
-      closing: `${at}/closing`,
-      block: `${at}/block`,
-      unblock: `${at}/unblock`,
-      reversal: `/api/receipts/${"receipt" in asked ? asked.receipt : ""}/reversal`,
-    }[asked.kind];
     const headers = {
       "content-type": "application/json",
       ...(asked.key !== undefined && { "idempotency-key": asked.key }),
     };
-    const answer = await send(url, "POST", path, { headers, body: jsonText(fieldsOf(asked)) });
+    const answer = await send(url, "POST", pathOf(asked), { headers, body: jsonText(fieldsOf(asked)) });
     const { code, detail = "" } = (answer.json ?? {}) as { code?: string; detail?: string };
     const varying = ["date", "x-request-id", "idempotency-replayed", ...(code ? ["content-length"] : [])];
     const kept = [...answer.headers].filter(([name]) => !varying.includes(name));

@@ -132,6 +132,11 @@ export async function withClient<T>(url: string, work: (run: Database["run"]) =>
   }
 }
 
+/** Waits until a query returns a row. */
+export async function untilRow(url: string, query: string): Promise<void> {
+  await until(async () => (await runSql(url, query)).length > 0);
+}
+
 /** Resolves when a session of this database waits for a lock. */
 export async function untilBlocked({ run }: Database): Promise<void> {
   const waiting =

@@ -1,4 +1,7 @@
-import { type Amount, type Balances, balancesText, type Event, type Order, type Read } from "./history.ts";
+import type { EntryKind } from "../../src/core/journal.ts";
+import type { Asked } from "../support/asked.ts";
+import { type Amount, type Balances, balancesText, type Event, type Read } from "./history.ts";
+import { minorOf } from "./wire.ts";
 
 /** An entry of the journal, as found at the end. */
 export interface JournalEntry {
@@ -6,9 +9,9 @@ export interface JournalEntry {
   readonly sequence: number;
   readonly id: string;
   readonly key: string | null;
-  readonly kind: string;
-  /** Null unless the entry is an exchange. */
-  readonly side: "toBuy" | "toSell" | null;
+  readonly kind: EntryKind;
+  /** The `askedText` of the order that it carries out. */
+  readonly what: string;
   readonly debited: Amount | null;
   readonly credited: Amount | null;
   readonly balances: Balances;
@@ -62,12 +65,18 @@ export interface Figures {
   /** Orders by their outcome. Each is counted once, however often it was sent. */
   readonly orders: number;
   readonly answered: number;
+  readonly answeredByKind: Readonly<Record<string, number>>;
   readonly refused: number;
   /** Orders whose outcome no answer told, and how many of them were done. */
   readonly unknown: number;
   readonly unknownDone: number;
-  /** Attempts at orders without an answer, by reason. */
-  readonly attemptsUnknown: Readonly<Record<string, number>>;
+  /** Attempts at orders that settled nothing, by reason. */
+  readonly attemptsOpen: Readonly<Record<string, number>>;
+  /** Answers that repeated an earlier one, and orders that had been done without an answer before. */
+  readonly replays: number;
+  readonly foundDone: number;
+  /** Times from an order's first attempt to its answer, in milliseconds. */
+  readonly waitMs: { readonly median: number; readonly max: number };
   readonly reads: number;
   /** Stale reads from a primary whose Patroni was stopped. */
   readonly staleReadsExcused: number;
@@ -90,14 +99,20 @@ const faultsKept = 25;
 
 /** An order with all its attempts. */
 interface Request {
-  readonly order: Order;
-  /** Entries with the order's key or, without a key, with its movement. More than one is a fault. */
+  readonly order: Asked;
+  /** Entries with the order's key or, without a key, that carry out the same. More than one is a fault. */
   readonly entries: readonly JournalEntry[];
+  /** Time of the first attempt, and the account's newest entry that was known then. */
+  readonly sentAt: number;
+  readonly low: Seen;
   attempts: number;
   /** Attempts that were answered with a refusal. */
   refusals: number;
   refusedWith: string | undefined;
-  done: { readonly receipt: string; readonly at: number } | undefined;
+  /** The first answer that it is done; `after` is the number of events before it. */
+  done: { readonly receipt: string; readonly at: number; readonly after: number } | undefined;
+  /** Whether an answer said that it was done anew. */
+  isAnsweredAsNew: boolean;
 }
 
 /** The newest entry of an account that an answer has shown. */
@@ -141,18 +156,20 @@ class Judge {
   readonly #entryOfId = new Map<string, JournalEntry>();
   /** Entries by `nameOf` of their orders. */
   readonly #entriesOf = new Map<string, JournalEntry[]>();
-  /** Sequence numbers of entries by account and resulting balances. */
-  readonly #left = new Map<string, number[]>();
   readonly #requests = new Map<string, Request>();
-  readonly #orders = new Map<number, Request>();
+  readonly #orders = new Map<number, { readonly request: Request; readonly after: number }>();
   readonly #reads = new Map<number, ReadAttempt>();
   readonly #seen = new Map<string, Seen>();
   readonly #unwatched: Unwatched[] = [];
-  readonly #attemptsUnknown: Record<string, number> = {};
+  readonly #attemptsOpen: Record<string, number> = {};
+  readonly #answeredByKind: Record<string, number> = {};
+  readonly #waitsMs: number[] = [];
   #events = 0;
   #at: number | undefined;
   #readsAnswered = 0;
   #excused = 0;
+  #replays = 0;
+  #foundDone = 0;
   #repeatedByProxy = 0;
   #doneAt: number | undefined;
   #longestGapMs = 0;
@@ -203,8 +220,7 @@ class Judge {
       if (this.#entryOfId.has(id)) this.#fault("journal", `Two entries have the id ${id}.`);
       before.push(entry);
       this.#entryOfId.set(id, entry);
-      listIn(this.#entriesOf, nameOf(pesel, entry.key, movedText(entry))).push(entry);
-      listIn(this.#left, `${pesel} ${balancesText(entry.balances)}`).push(sequence);
+      listIn(this.#entriesOf, nameOf(pesel, entry.key, entry.what)).push(entry);
     }
   }
 
@@ -214,30 +230,24 @@ class Judge {
         if (isRead(event.asked)) {
           const low = this.#seenOf(event.asked.pesel);
           this.#reads.set(event.attempt, { read: event.asked, low, after: this.#events, at: event.at });
-        } else this.#orders.set(event.attempt, this.#send(event.asked, event.at));
+        } else {
+          this.#orders.set(event.attempt, {
+            request: this.#send(event.asked, event.at),
+            after: this.#events,
+          });
+        }
         return;
       case "done":
-        this.#done(this.#attempt(event.attempt), event);
+        this.#done(event);
         return;
       case "read":
         this.#answerRead(event);
         return;
-      case "refused": {
-        const request = this.#orders.get(event.attempt);
-        if (request === undefined) return;
-        request.refusals += 1;
-        if (passingRefusals.has(event.code)) return;
-        request.refusedWith = event.code;
-        if (request.done !== undefined || event.code !== finalRefusal) {
-          const but =
-            request.done === undefined ? "" : `, having been answered at ${timeText(request.done.at)}`;
-          this.#fault("answer", `${orderText(request.order)} was refused with ${event.code}${but}.`);
-        }
+      case "refused":
+        this.#refused(event);
         return;
-      }
       case "unknown":
-        if (!this.#orders.has(event.attempt)) return;
-        this.#attemptsUnknown[event.why] = (this.#attemptsUnknown[event.why] ?? 0) + 1;
+        if (this.#orders.has(event.attempt)) count(this.#attemptsOpen, event.why);
         return;
       case "unwatched":
         this.#unwatched.push({
@@ -254,7 +264,7 @@ class Judge {
     }
   }
 
-  #send(order: Order, at: number): Request {
+  #send(order: Asked, sentAt: number): Request {
     const name = nameOf(order.pesel, order.key, askedText(order));
     const known = this.#requests.get(name);
     if (known !== undefined) {
@@ -262,34 +272,35 @@ class Judge {
       return known;
     }
     const entries = this.#entriesOf.get(name) ?? [];
+    const low = this.#seenOf(order.pesel);
     const request: Request = {
       order,
+      low,
       entries,
+      sentAt,
       attempts: 1,
       refusals: 0,
       refusedWith: undefined,
       done: undefined,
+      isAnsweredAsNew: false,
     };
     this.#requests.set(name, request);
     const [entry] = entries;
-    const seen = this.#seenOf(order.pesel);
-    if (entry !== undefined && entry.sequence <= seen.sequence) {
+    if (entry !== undefined && entry.sequence <= low.sequence) {
       const what = entryText(entry).replace("entry", "Entry");
       this.#fault(
         "disorder",
-        `${what} was sent at ${timeText(at)}, after ${seen.how} had shown entry ${seen.sequence}.`,
+        `${what} was sent at ${timeText(sentAt)}, after ${low.how} had shown entry ${low.sequence}.`,
       );
     }
     return request;
   }
 
-  #attempt(attempt: number): Request {
-    const request = this.#orders.get(attempt);
-    if (request === undefined) throw new Error(`attempt ${attempt} was not sent`);
-    return request;
-  }
-
-  #done(request: Request, event: Event & { readonly event: "done" }): void {
+  #done(event: Event & { readonly event: "done" }): void {
+    const sent = this.#orders.get(event.attempt);
+    if (sent === undefined) throw new Error(`attempt ${event.attempt} was not sent`);
+    this.#orders.delete(event.attempt);
+    const { request } = sent;
     const { order, entries } = request;
     const { receipt, replayed, balances, at } = event;
     const what = `${orderText(order)}, answered at ${timeText(at)}`;
@@ -300,8 +311,13 @@ class Judge {
       if (this.#final.repeated.has(event.attempt)) this.#repeatedByProxy += 1;
       else this.#fault("answer", `${what} as a repetition, was sent once.`);
     }
-    if (request.done !== undefined && !replayed) {
+    // Of two attempts under way at once, one is answered as new, and either answer may come first.
+    if (!replayed && (request.isAnsweredAsNew || (request.done?.after ?? sent.after) < sent.after)) {
       this.#fault("answer", `${what} as new, had been answered before.`);
+    }
+    request.isAnsweredAsNew ||= !replayed;
+    if (request.refusedWith !== undefined) {
+      this.#fault("answer", `${what} as done, had been refused with ${request.refusedWith}.`);
     }
     const entry = this.#entryOfId.get(receipt);
     if (entry === undefined && request.done?.receipt !== receipt) {
@@ -318,7 +334,39 @@ class Judge {
     if (entry !== undefined) this.#see(order.pesel, entry.sequence, () => `the answer at ${timeText(at)}`);
     if (this.#doneAt !== undefined) this.#longestGapMs = Math.max(this.#longestGapMs, at - this.#doneAt);
     this.#doneAt = at;
-    request.done ??= { receipt, at };
+    if (replayed) this.#replays += 1;
+    if (request.done !== undefined) return;
+    request.done = { receipt, at, after: this.#events };
+    this.#waitsMs.push(at - request.sentAt);
+    count(this.#answeredByKind, order.kind);
+    if (replayed) this.#foundDone += 1;
+  }
+
+  #refused({ attempt, code }: Event & { readonly event: "refused" }): void {
+    const request = this.#orders.get(attempt)?.request;
+    if (request === undefined) return;
+    request.refusals += 1;
+    if (passingRefusals.has(code)) {
+      count(this.#attemptsOpen, code);
+      return;
+    }
+    request.refusedWith = code;
+    const { order, done } = request;
+    if (done !== undefined || code !== finalRefusal) {
+      const but = done === undefined ? "" : `, having been answered at ${timeText(done.at)}`;
+      this.#fault("answer", `${orderText(order)} was refused with ${code}${but}.`);
+    } else this.#requireTooLittle(request);
+  }
+
+  /** A refusal for want of money has to have a place in which the account had too little. */
+  #requireTooLittle({ order, low }: Request): void {
+    const needed = neededBy(order);
+    const states = this.#journal.get(order.pesel)?.slice(Math.max(0, low.sequence - 1)) ?? [];
+    if (needed === undefined || states.length === 0) return;
+    const { currency, minor } = needed;
+    if (states.every(({ balances }) => (balances[currency] ?? 0) >= minor)) {
+      this.#fault("answer", `${orderText(order)} was refused with ${finalRefusal}, and had enough.`);
+    }
   }
 
   #answerRead(event: Event & { readonly event: "read" }): void {
@@ -329,8 +377,7 @@ class Judge {
     const { pesel } = asked.read;
     const what = `The account ${pesel}, asked for at ${timeText(asked.at)} and answered at ${timeText(event.at)}`;
     const shown = event.balances === null ? "no account" : balancesText(event.balances);
-    const places = this.#placesOf(pesel, event);
-    const place = places.find((sequence) => sequence >= asked.low.sequence) ?? places.at(-1);
+    const place = this.#placeOf(pesel, event, asked.low.sequence);
     if (place === undefined) {
       this.#fault("phantom", `${what}, was ${shown}, as no entry left it.`);
     } else if (place >= asked.low.sequence) {
@@ -343,16 +390,29 @@ class Judge {
     }
   }
 
-  /** Sequence numbers of the entries after which the account was as this answer shows it. */
-  #placesOf(pesel: string, { balances, entry }: Event & { readonly event: "read" }): readonly number[] {
-    if (balances === null) return [0];
-    if (entry === undefined) return this.#left.get(`${pesel} ${balancesText(balances)}`) ?? [];
-    const found = this.#entryOfId.get(entry.id);
-    const isSo =
-      found?.pesel === pesel &&
-      found.sequence === entry.sequence &&
-      balancesText(found.balances) === balancesText(balances);
-    return isSo ? [entry.sequence] : [];
+  /**
+   * Sequence number of the entry after which the account was as this answer shows it: the first one from `low` on, or
+   * the last one before.
+   */
+  #placeOf(
+    pesel: string,
+    { balances, entry }: Event & { readonly event: "read" },
+    low: number,
+  ): number | undefined {
+    if (balances === null) return 0;
+    const shown = balancesText(balances);
+    const entries = this.#journal.get(pesel) ?? [];
+    const isShown = (nth: number) => {
+      const { id, sequence, balances: left } = entries[nth] as JournalEntry;
+      const isIt = entry === undefined || (entry.id === id && entry.sequence === sequence);
+      return isIt && balancesText(left) === shown;
+    };
+    const from = Math.max(0, low - 1);
+    let nth = from;
+    while (nth < entries.length && !isShown(nth)) nth += 1;
+    if (nth >= entries.length) nth = Math.min(from, entries.length) - 1;
+    while (nth >= 0 && !isShown(nth)) nth -= 1;
+    return entries[nth]?.sequence;
   }
 
   /** Whether an unwatched primary may have answered: one that was unwatched after the read was sent. */
@@ -378,7 +438,7 @@ class Judge {
       const numbers = entries.map(({ sequence }) => sequence).join(" and ");
       this.#fault("doubled", `${what} is in the journal ${entries.length} times, as entries ${numbers}.`);
     }
-    if (movedText(entry) !== askedText(order))
+    if (entry.what !== askedText(order))
       this.#fault("altered", `${what} was carried out as ${entryText(entry)}.`);
     if (done === undefined && (refusedWith !== undefined || refusals === attempts)) {
       const how = refusedWith === undefined ? "each time" : `with ${refusedWith}`;
@@ -413,13 +473,18 @@ class Judge {
     const unknown = requests.filter(
       ({ done, refusedWith }) => done === undefined && refusedWith === undefined,
     );
+    const waits = this.#waitsMs.sort((a, b) => a - b);
     return {
       orders: requests.length,
       answered: requests.filter(({ done }) => done !== undefined).length,
+      answeredByKind: this.#answeredByKind,
       refused: requests.filter(({ refusedWith }) => refusedWith !== undefined).length,
       unknown: unknown.length,
       unknownDone: unknown.filter(({ entries }) => entries.length > 0).length,
-      attemptsUnknown: this.#attemptsUnknown,
+      attemptsOpen: this.#attemptsOpen,
+      replays: this.#replays,
+      foundDone: this.#foundDone,
+      waitMs: { median: waits[Math.floor(waits.length / 2)] ?? 0, max: waits.at(-1) ?? 0 },
       reads: this.#readsAnswered,
       staleReadsExcused: this.#excused,
       repeatedByProxy: this.#repeatedByProxy,
@@ -429,9 +494,24 @@ class Judge {
   }
 }
 
+/** The money that an order takes; undefined where that depends on a rate or on another order. */
+function neededBy(order: Asked): Amount | undefined {
+  if (order.kind === "withdrawal") {
+    return { currency: order.currency, minor: minorOf(order.amount, order.currency) };
+  }
+  if (order.kind === "exchange" && "toSell" in order) {
+    return { currency: order.from, minor: minorOf(order.toSell, order.from) };
+  }
+  return ["exchange", "reversal"].includes(order.kind) ? undefined : { currency: "PLN", minor: 0 };
+}
+
 function isAnswerOf(entry: JournalEntry, balances: Balances | null): boolean {
   if (balances === null) return entry.kind === "opening";
   return balancesText(balances) === balancesText(entry.balances);
+}
+
+function count(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
 }
 
 function listIn<Key, T>(lists: Map<Key, T[]>, key: Key): T[] {
@@ -440,38 +520,46 @@ function listIn<Key, T>(lists: Map<Key, T[]>, key: Key): T[] {
   return list;
 }
 
-function isRead(asked: Order | Read): asked is Read {
+function isRead(asked: Asked | Read): asked is Read {
   return asked.kind === "account" || asked.kind === "newest";
 }
 
-/** The identity of an order and its entries: the key or, without one, the movement. */
-function nameOf(pesel: string, key: string | null, moved: string): string {
-  return key === null ? `${pesel} without a key: ${moved}` : `${pesel} with the key ${key}`;
+/** The identity of an order and its entries: the key or, without one, what is asked for. */
+function nameOf(pesel: string, key: string | null | undefined, what: string): string {
+  return (key ?? null) === null ? `${pesel} without a key: ${what}` : `${pesel} with the key ${key}`;
 }
 
-function askedText(order: Order): string {
-  const { kind, minor } = order;
-  if (kind !== "exchange") return `${kind} of ${order.currency} ${minor}`;
-  return `exchange from ${order.from} to ${order.to}, ${order.side} ${minor}`;
-}
-
-/** The `askedText` of the order that this entry carries out. */
-function movedText({ kind, side, debited, credited }: JournalEntry): string {
-  if (kind !== "exchange") {
-    const { currency, minor } = debited ?? credited ?? { currency: "nothing", minor: 0 };
-    return `${kind} of ${currency} ${minor}`;
+/** All that an order asks for, but for its account and key. */
+export function askedText(order: Asked): string {
+  switch (order.kind) {
+    case "opening":
+      return `opening for ${order.name} ${order.surname} with PLN ${order.pln}`;
+    case "exchange": {
+      const side = "toBuy" in order ? `toBuy ${order.toBuy}` : `toSell ${order.toSell}`;
+      return `exchange from ${order.from} to ${order.to}, ${side}`;
+    }
+    case "deposit":
+    case "withdrawal":
+      return `${order.kind} of ${order.currency} ${order.amount}`;
+    case "renaming":
+      return `renaming to ${order.name} ${order.surname}`;
+    case "closing":
+      return "closing";
+    case "block":
+    case "unblock":
+      return `${order.kind}: ${order.reason}`;
+    case "reversal":
+      return `reversal of ${order.receipt}: ${order.reason}`;
   }
-  const asked = side === "toBuy" ? credited : debited;
-  return `exchange from ${debited?.currency} to ${credited?.currency}, ${side} ${asked?.minor}`;
 }
 
-function orderText(order: Order): string {
+function orderText(order: Asked): string {
   return `The ${askedText(order)} by ${nameOf(order.pesel, order.key, "").replace(/: $/, "")}`;
 }
 
 function entryText(entry: JournalEntry): string {
   const key = entry.key === null ? "without a key" : `with the key ${entry.key}`;
-  return `entry ${entry.sequence} of ${entry.pesel} (${movedText(entry)} ${key})`;
+  return `entry ${entry.sequence} of ${entry.pesel} (${entry.what} ${key})`;
 }
 
 export function balancesAfter(

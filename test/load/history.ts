@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { closeSync, createWriteStream, openSync, readSync, type WriteStream } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
+import type { Asked } from "../support/asked.ts";
 
 /** An amount in minor units. */
 export interface Amount {
@@ -11,18 +12,6 @@ export interface Amount {
 /** Minor units by currency. */
 export type Balances = Readonly<Record<string, number>>;
 
-/** An order. Without a key it is sent once, and no other such order of its account has the same amount. */
-export type Order = { readonly pesel: string; readonly key: string | null; readonly minor: number } & (
-  | { readonly kind: "opening" | "deposit" | "withdrawal"; readonly currency: string }
-  | {
-      readonly kind: "exchange";
-      readonly from: string;
-      readonly to: string;
-      /** Whether `minor` is an amount of `to` or of `from`. */
-      readonly side: "toBuy" | "toSell";
-    }
-);
-
 /** A read of an account's balances, alone or with its newest entry. */
 export interface Read {
   readonly kind: "account" | "newest";
@@ -30,10 +19,11 @@ export interface Read {
 }
 
 /**
- * An event in the order in which one process saw it. Every request sent is an attempt, a repetition under a key too.
+ * An event in the order in which one process saw it. Every request sent is an attempt, a repetition under a key too. An
+ * order without a key is sent once, and no other such order of its account asks for the same.
  */
 export type Happening =
-  | { readonly event: "sent"; readonly attempt: number; readonly asked: Order | Read }
+  | { readonly event: "sent"; readonly attempt: number; readonly asked: Asked | Read }
   /** An order was answered as done. The answer to an opening has no balances. */
   | {
       readonly event: "done";
@@ -67,14 +57,21 @@ export type Counts = Readonly<Partial<Record<Event["event"], number>>>;
 /** Appends events to a history file, one line of JSON each. */
 export class History {
   readonly file: string;
+  /** When it began, as Date.now() says. */
+  readonly beganMs = Date.now();
   readonly #began = performance.now();
   readonly #stream: WriteStream;
   readonly #counts: Partial<Record<Event["event"], number>> = {};
   #attempts = 0;
 
-  constructor(file: string) {
+  /** @param earlier what goes on in this history: its attempts count from there */
+  constructor(file: string, earlier: Iterable<Event> = []) {
     this.file = file;
     this.#stream = createWriteStream(file);
+    for (const event of earlier) {
+      this.#write(event);
+      if (event.event === "sent") this.#attempts = Math.max(this.#attempts, event.attempt);
+    }
   }
 
   get counts(): Counts {
@@ -82,16 +79,19 @@ export class History {
   }
 
   add(happening: Happening): void {
-    const event = { at: Math.round(performance.now() - this.#began), ...happening };
-    this.#counts[event.event] = (this.#counts[event.event] ?? 0) + 1;
-    this.#stream.write(`${JSON.stringify(event)}\n`);
+    this.#write({ at: Math.round(performance.now() - this.#began), ...happening });
   }
 
   /** Records that a request is sent, and returns the number of the attempt. */
-  sent(asked: Order | Read): number {
+  sent(asked: Asked | Read): number {
     this.#attempts += 1;
     this.add({ event: "sent", attempt: this.#attempts, asked });
     return this.#attempts;
+  }
+
+  #write(event: Event): void {
+    this.#counts[event.event] = (this.#counts[event.event] ?? 0) + 1;
+    this.#stream.write(`${JSON.stringify(event)}\n`);
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { minorUnitDigits, parseCurrencyCode } from "../../src/core/currency.ts";
-import type { Balances, Happening, Order, Read } from "./history.ts";
+import type { Balances, Happening, Read } from "./history.ts";
 
 /** An answer as a history's event. */
 export type Answered = Happening extends infer Each
@@ -16,37 +16,18 @@ export interface Answer {
   readonly failure: string | undefined;
 }
 
-export function pathOf({ kind, pesel }: Order): string {
-  if (kind === "opening") return "/api/user";
-  return kind === "exchange" ? `/api/exchange/${pesel}` : `/api/user/${pesel}/${kind}s`;
-}
-
-export function bodyOf(order: Order): object {
-  const { pesel, minor } = order;
-  switch (order.kind) {
-    case "opening":
-      return { name: "Jan", surname: "Kowalski", pesel, pln: amountOf(order.currency, minor) };
-    case "exchange": {
-      const { from, to, side } = order;
-      return { pesel, from, to, [side]: amountOf(side === "toBuy" ? to : from, minor) };
-    }
-    default:
-      return { amount: amountOf(order.currency, minor), currency: order.currency };
-  }
-}
-
-export function lineOf(order: Order): object {
-  const { kind, pesel } = order;
-  const isCash = kind === "deposit" || kind === "withdrawal";
-  return { ...bodyOf(order), ...(isCash && { kind, pesel }), key: order.key };
-}
-
 function digitsOf(currency: string): number {
   return minorUnitDigits(parseCurrencyCode(currency)) ?? 0;
 }
 
-function amountOf(currency: string, minor: number): number {
-  return Number((minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency)));
+/** The text of so many minor units of a currency: "0.07" for 7 grosze. */
+export function amountText(minor: number, currency: string): string {
+  return (minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency));
+}
+
+/** The minor units of an amount: 7 for "0.07" PLN. */
+export function minorOf(amount: number | string, currency: string): number {
+  return Math.round(Number(amount) * 10 ** digitsOf(currency));
 }
 
 interface AccountBody {
@@ -55,12 +36,7 @@ interface AccountBody {
 }
 
 function balancesOf({ currencies }: AccountBody): Balances {
-  return Object.fromEntries(currencies.map(({ symbol, amount }) => [symbol, minorUnitsIn(amount, symbol)]));
-}
-
-/** An amount of the wire in minor units of its currency. */
-function minorUnitsIn(amount: number, symbol: string): number {
-  return Math.round(amount * 10 ** digitsOf(symbol));
+  return Object.fromEntries(currencies.map(({ symbol, amount }) => [symbol, minorOf(amount, symbol)]));
 }
 
 /** The event of a failed request: a refusal of fx, or an unknown outcome. */
@@ -130,17 +106,6 @@ export function ofRead(answer: Answer, { kind }: Read): Answered {
   if (newest === undefined) throw new Error("an account without entries");
   const { id, sequence } = newest;
   return { event: "read", balances: balancesOf(newest), entry: { id, sequence } };
-}
-
-/** Carries the number of the attempt to HAProxy's log; fx ignores it. */
-export const attemptHeader = "x-attempt";
-
-/** HAProxy's log format, with `attemptHeader` as the first captured header. */
-export const proxyLogFormat = "attempt %[capture.req.hdr(0)] retries %rc";
-
-/** The attempts that HAProxy's log shows as repeated. `+` marks another fx. */
-export function repeatedIn(log: string): ReadonlySet<number> {
-  return new Set([...log.matchAll(/attempt (\d+) retries \+?[1-9]/g)].map(([, attempt]) => Number(attempt)));
 }
 
 function parse(text: string): unknown {
