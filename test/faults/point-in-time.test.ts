@@ -106,7 +106,7 @@ test("A point-in-time restore has all orders answered before, none sent later, a
   const { findings } = JSON.parse((await audit(restoredUrl, 11, "--against", late)).stdout);
   assert.deepEqual(findings, []);
 
-  // What was sent just before the moment may be there; what was answered before it has to be.
+  // An order sent just before the moment may be there; one answered before it has to be.
   const at = Number(moment.ms) - played.beganMs;
   const all = [...readHistory(played.file)];
   const before = all.filter((event) => event.at < at + (event.event === "sent" ? clockMs : -clockMs));

@@ -16,7 +16,7 @@ interface Faulty {
   readonly db: string;
   /** The URL of the database, at the end. */
   readonly ledger: string;
-  /** What happens to it under load; without it, the load only has to reach `enough`. */
+  /** The fault under load; absent if several processes are all of it. */
   readonly happens?: (load: Load) => Promise<unknown>;
 }
 

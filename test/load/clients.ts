@@ -8,19 +8,10 @@ import type { Happening, History, Read } from "./history.ts";
 import { passingRefusals } from "./judge.ts";
 import { type Answer, type Answered, amountText, ofLines, ofOrder, ofRead } from "./wire.ts";
 
-/** What a client that sends orders does next, by relative frequency. */
-export type Mix = Readonly<Partial<Record<Doing, number>>>;
-type Doing =
-  | "order"
-  | "unkeyed"
-  | "transfer"
-  | "bulk"
-  | "read"
-  | "renaming"
-  | "reversal"
-  | "own account"
-  | "new account"
-  | "order at two servers";
+/** Relative frequencies of the actions of a client that sends orders. */
+type Mix = Readonly<Partial<Record<Action, number>>>;
+type Action = "read" | "order" | "unkeyed" | "transfer" | "bulk" | "renaming" | "reversal" | Rare;
+type Rare = "own account" | "new account" | "order at two servers";
 
 export interface LoadOptions {
   /** Addresses of fx or of a proxy: each request goes to any of them. */
@@ -115,7 +106,7 @@ export class Load {
     return this.#state.requests;
   }
 
-  /** From now on, all clients together send a request every so many milliseconds, if that many are answered. */
+  /** Lets all clients together send one request in each such interval, or fewer if fewer are answered. */
   pace(everyMs: number): void {
     this.#state.everyMs = everyMs;
     this.#state.due = performance.now();
@@ -127,7 +118,7 @@ export class Load {
     await Promise.race([this.#running, until(() => this.#clients.every(({ sentMs }) => sentMs > now))]);
   }
 
-  /** Resolves when so many more orders are done. */
+  /** Resolves after this number of further orders. */
   async does(more: number): Promise<void> {
     const { history } = this.#state;
     const { done: before = 0 } = history.counts;
@@ -175,6 +166,18 @@ class Client {
   readonly #own: string;
   #ownTurns = 0;
   #keys = 0;
+  readonly #actions: Readonly<Record<Action, () => Promise<unknown>>> = {
+    read: () => this.#read(),
+    order: () => this.#orderPerhapsTwice(),
+    unkeyed: () => this.#settle(this.#unkeyedOrder()),
+    transfer: () => this.#transfer(),
+    bulk: () => this.#bulk(),
+    renaming: () => this.#settle(this.#renaming()),
+    reversal: () => this.#reversal(),
+    "own account": () => this.#settle(this.#ofOwnAccount()),
+    "new account": () => this.#atTwoServers(this.#opening()),
+    "order at two servers": () => this.#atTwoServers(this.#order()),
+  };
   /** Some of its orders that are done. */
   readonly #done: Asked[] = [];
   /** The newest of its orders that can be reversed. */
@@ -194,7 +197,7 @@ class Client {
 
   async write(): Promise<void> {
     while (this.#state.stopAt === undefined) {
-      await this.#do(this.#chance.weighted(this.#state.mix as Record<Doing, number>));
+      await this.#actions[this.#chance.weighted(this.#state.mix as Record<Action, number>)]();
       await this.#rest();
     }
   }
@@ -203,31 +206,6 @@ class Client {
     while (this.#state.stopAt === undefined) {
       await this.#read();
       await this.#rest();
-    }
-  }
-
-  async #do(what: Doing): Promise<void> {
-    switch (what) {
-      case "read":
-        return this.#read();
-      case "transfer":
-        return this.#transfer();
-      case "bulk":
-        return this.#bulk();
-      case "order":
-        return this.#orderPerhapsTwice();
-      case "unkeyed":
-        return void (await this.#settle(this.#unkeyedOrder()));
-      case "renaming":
-        return void (await this.#settle(this.#renaming()));
-      case "reversal":
-        return this.#reversal();
-      case "own account":
-        return void (await this.#settle(this.#ofOwnAccount()));
-      case "new account":
-        return this.#atTwoServers(this.#opening());
-      case "order at two servers":
-        return this.#atTwoServers(this.#order());
     }
   }
 

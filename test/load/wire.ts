@@ -20,7 +20,7 @@ function digitsOf(currency: string): number {
   return minorUnitDigits(parseCurrencyCode(currency)) ?? 0;
 }
 
-/** The text of so many minor units of a currency: "0.07" for 7 grosze. */
+/** An amount in minor units as a text: "0.07" for 7 grosze. */
 export function amountText(minor: number, currency: string): string {
   return (minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency));
 }
