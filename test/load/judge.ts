@@ -311,7 +311,7 @@ class Judge {
       if (this.#final.repeated.has(event.attempt)) this.#repeatedByProxy += 1;
       else this.#fault("answer", `${what} as a repetition, was sent once.`);
     }
-    // Of two attempts under way at once, one is answered as new, and either answer may come first.
+    // If two attempts overlap, one is answered as new, and either answer may come first.
     if (!replayed && (request.isAnsweredAsNew || (request.done?.after ?? sent.after) < sent.after)) {
       this.#fault("answer", `${what} as new, had been answered before.`);
     }
