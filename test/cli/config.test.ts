@@ -232,17 +232,6 @@ describe("a variable", () => {
       assert.match(refusal([flagOf(name), "tcp://10.96.0.12:8080"]), /must be a whole number/);
     });
   }
-
-  test("a variable is refused beside its _FILE, and a _FILE that cannot be read", () => {
-    assert.equal(
-      refusal([], { FX_DB_FILE: file("memory:"), FX_DB: "memory:" }),
-      "Set FX_DB or FX_DB_FILE, not both.",
-    );
-    assert.equal(
-      refusal([], { FX_DB_FILE: "/no/such" }),
-      "The file /no/such that FX_DB_FILE names cannot be read (no such file or directory).",
-    );
-  });
 });
 
 describe("a password in an address", () => {
@@ -255,12 +244,6 @@ describe("a password in an address", () => {
     test(`a password in an address is taken from ${where}`, () =>
       assert.equal(configOf([], env).settings.db.address, address));
   }
-
-  test("a password in a flag is refused, and not shown", () => {
-    const message = refusal(["--db", address]);
-    assert.match(message, /password, key or token .* Put the address of --db into FX_DB/);
-    assert.ok(!message.includes("hidden"));
-  });
 
   test("a password is not shown when the address is wrong", () => {
     for (const [, message] of refusals("rates", "https://jan:hidden@["))

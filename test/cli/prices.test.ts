@@ -64,41 +64,6 @@ async function order(server: { readonly url: string }, terms: object) {
   return { table: (receipt.json as { table: string }).table, pln, worth: pln + 6 * usd };
 }
 
-test("a command with another source than the ledger's quotes at it, says so, and settles nothing", async (t) => {
-  const folder = newFolder(t);
-  const env = { FX_URL: `sqlite:${join(folder, "fx.db")}` };
-  const other = join(folder, "what-if.json");
-  writeFileSync(other, `[${JSON.stringify(dearer)}]`);
-  const buy = ["--from", "PLN", "--to", "USD", "--to-buy", "1"];
-  await openHere(env.FX_URL, { pln: "100" });
-  assert.equal((await runHere(["exchange", pesel, ...buy, "--rates", "demo"], { env })).exit, 0);
-  const quote = await runHere(["quote", ...buy, "--json", "--rates", other], { env });
-  const { source, table } = JSON.parse(quote.stdout);
-  assert.deepEqual([source, table], [other, dearer.no]);
-  for (const [rates, name] of [
-    [["--rates", other], other],
-    [[], "nbp"],
-  ] as const) {
-    const { stderr, exit } = await runHere(["exchange", pesel, ...buy, ...rates], { env });
-    assert.equal(exit, 6);
-    assert.ok(
-      stderr.includes(`The ledger trades at the rates of demo, and this fx has those of ${name}`),
-      stderr,
-    );
-    assert.match(stderr, /--change-source/);
-    const doctor = await runHere(["doctor", ...rates], { env });
-    assert.match(doctor.stdout, /check\ttable\twrong\tThe ledger trades at the rates of demo/);
-    assert.equal(doctor.exit, 11);
-  }
-});
-
-const argumentsOf = (line: string) => line.split(" ");
-const withoutRates = [
-  "trading suspend --reason slip",
-  "trading resume",
-  "house deposit --account cash --amount 5 --currency USD",
-];
-
 test("a command that settles no order puts no table in force", async (t) => {
   const folder = newFolder(t);
   const file = join(folder, "rates.json");
@@ -108,28 +73,13 @@ test("a command that settles no order puts no table in force", async (t) => {
   const buy = "--from PLN --to USD --to-buy 1".split(" ");
   assert.equal((await runHere(["exchange", pesel, ...buy], { env })).exit, 0);
   writeFileSync(file, JSON.stringify([old, at("102", today, 4.1)]));
-  for (const command of withoutRates) {
-    assert.equal((await runHere(argumentsOf(command), { env })).exit, 0, command);
+  for (const command of [
+    "trading suspend --reason slip",
+    "trading resume",
+    "house deposit --account cash --amount 5 --currency USD",
+  ]) {
+    assert.equal((await runHere(command.split(" "), { env })).exit, 0, command);
     const quote = await runHere(["quote", ...buy, "--json"], { env });
     assert.equal(JSON.parse(quote.stdout).table, old.no, command);
   }
-});
-
-test("trading on a new ledger can be suspended before its first order", async (t) => {
-  const env = { FX_URL: `sqlite:${join(newFolder(t), "fx.db")}`, FX_RATES: "demo" };
-  await openHere(env.FX_URL, { pln: "100" });
-  const { stdout } = await runHere(argumentsOf(withoutRates[0] as string), { env });
-  assert.match(stdout, /^trading\tsuspended$/m);
-  const buy = "--from PLN --to USD --to-buy 1".split(" ");
-  assert.equal((await runHere(["exchange", pesel, ...buy], { env })).exit, 6);
-});
-
-test("the house's money in a currency of no table leaves a new ledger its choice of a source", async (t) => {
-  const folder = newFolder(t);
-  const env = { FX_URL: `sqlite:${join(folder, "fx.db")}` };
-  await openHere(env.FX_URL, { pln: "100" });
-  const deposit = argumentsOf(withoutRates[2] as string);
-  assert.equal((await runHere(deposit, { env: { ...env, FX_RATES: join(folder, "none.json") } })).exit, 0);
-  const buy = "--from PLN --to USD --to-buy 1 --rates demo".split(" ");
-  assert.equal((await runHere(["exchange", pesel, ...buy], { env })).exit, 0);
 });

@@ -62,12 +62,7 @@ describe("colours", () => {
     assert.equal(await transcribe("terminal"), shown);
   });
 
-  for (const [env, ...flags] of [
-    [{ NO_COLOR: "1" }],
-    [{ TERM: "dumb" }],
-    [{ FORCE_COLOR: "0" }],
-    [{}, "--no-color"],
-  ] as const) {
+  for (const [env, ...flags] of [[{ NO_COLOR: "1" }], [{}, "--no-color"]] as const) {
     test(`${JSON.stringify(env)} ${flags} at a terminal changes the colour and nothing else`, async () => {
       assert.equal(await transcribe("terminal", env, flags), plain(await transcribe("terminal")));
     });

@@ -150,40 +150,6 @@ describe("a line of a batch", () => {
     });
   }
 
-  test("A line with a key that is none is refused", async () => {
-    const keys = ["", "a b", "ż", "k".repeat(256), 7, null];
-    const lines = keys.flatMap((key) => [order, opening, deposit].map((line) => ({ ...line, key })));
-    const answers = await sendBulk(server.url, lines);
-    assert.deepEqual(
-      answers.map(({ problem }) => problem?.errors?.[0]?.pointer),
-      lines.map(() => "/key"),
-    );
-  });
-
-  test("A line of another kind is refused, naming the field and the kinds", async () => {
-    const kinds = ["opening", "exchange", "reversal", "Deposit", "", null, 1];
-    const answers = await sendBulk(
-      server.url,
-      kinds.map((kind) => ({ ...deposit, kind })),
-    );
-    const told = { pointer: "/kind", detail: "must be deposit or withdrawal" };
-    assert.deepEqual(
-      answers.map(({ problem }) => problem?.errors),
-      kinds.map(() => [told]),
-    );
-  });
-
-  test("A line settles at the table that it names, or not at all", async () => {
-    const { json } = await send(server.url, "GET", "/api/rates");
-    const { table, tableId } = json as { table: string; tableId: string };
-    const tables = [table, tableId, "1/C/NBP/2020"];
-    const answers = await sendBulk(
-      server.url,
-      tables.map((each) => ({ ...order, table: each })),
-    );
-    assert.deepEqual(answers.map(brief), ["1 200", "2 200", "3 400 rate-changed"]);
-  });
-
   test("A line of more than 16 KiB is refused, however long, and the lines after it are done", async () => {
     const padded = (length: number) => JSON.stringify(order).padEnd(length, " ");
     const lines = [padded(16_384), padded(16_385), "x".repeat(20_000_000), order, padded(1).padStart(20_000)];

@@ -74,19 +74,6 @@ describe("a stream of entries", () => {
     close();
   });
 
-  for (const [what, query, headers] of [
-    ["after no entry", "?after=none", {}],
-    ["whose Last-Event-ID is no entry", "", { "last-event-id": "none" }],
-    ["with a limit", "?limit=1", {}],
-  ] as const) {
-    test(`A stream ${what} is refused`, async () => {
-      isProblem(
-        await send(server.url, "GET", `/api/entries${query}`, { headers: { ...stream, ...headers } }),
-        "invalid-request",
-      );
-    });
-  }
-
   test("A stream of entries is no batch in the metrics, and is logged when it ends", async () => {
     const { close, ids } = await follow(server);
     await until(() => ids().length > 0);

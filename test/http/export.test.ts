@@ -25,13 +25,6 @@ function serving(parts: () => AsyncGenerator<string>): Promise<TestServer> {
 }
 
 describe("an export", () => {
-  test("An export has the names of customers only if it is asked for in full", async () => {
-    for (const full of [false, true]) {
-      const { text } = await send(server.url, "GET", `/api/export?format=csv&full=${full}`);
-      assert.equal(text.includes("Kowalski"), full);
-    }
-  });
-
   test("An export that cannot begin is answered with the problem", async (t) => {
     const refusing = await serving(async function* () {
       if (Date.now() > 0) throw new FxError("overloaded", "Too many.", { retryAfterSeconds: 5 });

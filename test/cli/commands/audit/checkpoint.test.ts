@@ -4,7 +4,6 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileS
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
-import { adult } from "../../../support/fixture.ts";
 import { newFolder } from "../../../support/folder.ts";
 import { openHere, runHere, serveHere } from "../../../support/run-here.ts";
 
@@ -47,20 +46,6 @@ test("a checkpoint is a file for its owner alone, whose digest is the SHA-256 of
   assert.equal(JSON.parse(lines.at(-1) as string).digest, digest);
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.deepEqual(besides(folder), ["day.checkpoint"]);
-});
-
-test("a checkpoint says nothing of PESELs and names", async (t) => {
-  const { file, audit } = await ledger(t);
-  await audit("--checkpoint", file);
-  assert.doesNotMatch(readFileSync(file, "utf8"), new RegExp(`${adult(0)}|${adult(1)}|Jan`));
-});
-
-test("a checkpoint that cannot be written is told as such, and leaves nothing", async (t) => {
-  const { folder, audit } = await ledger(t);
-  const { exit, stderr } = await audit("--checkpoint", join(folder, "none", "x"));
-  assert.equal(exit, 7);
-  assert.match(stderr, /x cannot be written \(no such file or directory\)/);
-  assert.deepEqual(besides(folder), []);
 });
 
 test("a ledger with findings gets no checkpoint", async (t) => {

@@ -15,14 +15,6 @@ const linesOf = (content: string | Buffer): BatchLine[] => [...readFile(Buffer.f
 
 const toSell = (line: BatchLine | undefined) => (Object(line?.body) as { toSell?: unknown }).toSell;
 
-test("A workbook of Excel is refused with how to save it", async () => {
-  const { stderr, exit } = await runHere(["batch", "-", "--url", "memory:"], {
-    stdin: "PK\x03\x04 and so on",
-  });
-  assert.match(stderr, /save it as CSV UTF-8/);
-  assert.equal(exit, 2);
-});
-
 describe("an amount in a cell", () => {
   test("An amount written the Polish way is the same number", () => {
     const written = fc.record({
