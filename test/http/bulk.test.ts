@@ -175,13 +175,6 @@ describe("a line of a batch", () => {
     ]);
     assert.deepEqual(answers.map(brief), ["4 200", "6 200"]);
   });
-
-  test("The last line may come without a line feed", async () => {
-    const client = new BulkClient(server.url);
-    client.write(order);
-    client.request.end(JSON.stringify(order));
-    assert.deepEqual((await client.rest()).map(brief), ["1 200", "2 200"]);
-  });
 });
 
 describe("a batch over HTTP", () => {

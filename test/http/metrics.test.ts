@@ -52,11 +52,6 @@ describe("orders by pair", () => {
     });
   });
 
-  test("Orders of a batch are counted by pair", async () => {
-    await sendBulk(server.url, [order, order, "{"]);
-    assert.deepEqual(await count(), { 'from="PLN",to="USD",result="settled"': 2 });
-  });
-
   test("A currency that is not quoted has the label other", async () => {
     await exchange({ to: "ABC" });
     await exchange({ from: "ABD", to: "THB" });

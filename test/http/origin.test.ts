@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
-import { problemType } from "../../src/wire/problem.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, sendWithHeaders } from "../support/http.ts";
 import { pathOf, typeOf } from "../support/requests.ts";
@@ -88,15 +87,6 @@ describe("a server without tokens", () => {
       assert.equal(await balance(), before);
     });
   }
-
-  test("A server without tokens lets no form of another page close an account", async () => {
-    const headers = { origin: "https://evil.example", "sec-fetch-site": "cross-site" };
-    const empty = { ...opening, pesel: adult(2), pln: 0 };
-    await send(server, "POST /api/user", {}, empty);
-    isProblem(await send(server, `POST /api/user/${empty.pesel}/closing`, headers), "forbidden");
-    const { headers: seen } = await send(server, `GET /api/user/${empty.pesel}`, {});
-    assert.equal(seen.get("fx-account"), null);
-  });
 
   test("A server without tokens shows its public pages to a reader who follows a link from elsewhere", async () => {
     const headers = { "sec-fetch-site": "cross-site" };
@@ -198,12 +188,4 @@ describe("pages of an origin that --cors names", () => {
       assert.equal(preflight.headers.get("access-control-allow-origin"), null);
     }
   });
-});
-
-test("a refusal is a problem, and its line in the log has the code", async (t) => {
-  const server = await startServer();
-  t.after(() => server.close());
-  const answer = await send(server, "GET /api/users", { host: "rebound.example" });
-  assert.match(answer.headers.get("content-type") ?? "", new RegExp(problemType.replace("+", "\\+")));
-  await server.logged(/"route":"\/api\/users","status":403,.*"code":"forbidden"/);
 });

@@ -195,7 +195,7 @@ describe("a header that resembles one of those of orders", () => {
     });
   }
 
-  test("Every operation that takes such a header leaves the ledger as it is", async () => {
+  test("Every operation that takes no such header leaves the ledger as it is", async () => {
     const before = await state();
     for (const [id, operation] of all.filter(([id]) => !movesMoney.some(([other]) => other === id))) {
       await ask(id, operation, "");

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, request } from "node:http";
 import { before, describe, test } from "node:test";
-import { openHttpService } from "../../src/client/http-service.ts";
 import { pathHiddenBy, withoutPrefix } from "../../src/http/paths.ts";
-import { adult, opening, terms } from "../support/fixture.ts";
+import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { useServer } from "../support/server.ts";
 import { listen } from "../support/stand-in.ts";
@@ -81,15 +80,6 @@ describe("a server with --prefix /fx", () => {
           assert.match(link, /^\/fx\/api\/receipts\//);
           assert.equal(((await get(link)).json as { kind: string }).kind, kind);
         }
-      });
-
-      test("Under a prefix, the client works on it", async (t) => {
-        const service = openHttpService(origin + base);
-        t.after(() => service.close());
-        const { receiptId } = await service.createAccount(opening({ index: 60 + index }));
-        assert.equal((await service.receipt(receiptId)).kind, "opening");
-        const order = { ...terms("buy 1 USD for PLN"), pesel: adult(60 + index) };
-        assert.equal((await service.receipt((await service.exchange(order)).receiptId)).kind, "exchange");
       });
 
       test("Under a prefix, an unknown path is 404 and a wrong method 405, as without one", async () => {

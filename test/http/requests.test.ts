@@ -162,9 +162,10 @@ function checkForm(method: string, path: string, answer: HttpAnswer): void {
   const { status, headers } = answer;
   for (const [name, value] of Object.entries(security)) {
     const isPage = /^\/docs(\/static|\/json|$)/.test(path) && name === "content-security-policy";
-    if (isPage)
+    if (isPage) {
       assert.match(headers.get(name) ?? "", /^default-src 'none'; script-src 'self'; style-src 'self';/);
-    else assert.equal(headers.get(name), value, `${name} of ${method} ${path}`);
+      assert.doesNotMatch(headers.get(name) ?? "", /unsafe|upgrade|https?:/);
+    } else assert.equal(headers.get(name), value, `${name} of ${method} ${path}`);
   }
   // Only a server that speaks https itself may have browsers stay with it.
   assert.equal(headers.get("strict-transport-security"), null);
