@@ -46,13 +46,12 @@ describe("the examples of the document can be sent as they are", () => {
           (url, each) => url.replace(`{${each.name}}`, String(each.example)),
           path,
         );
+        const asked = `${target}?${new URLSearchParams(query)}`;
         const answer = await send(
           server.url,
           method.toUpperCase(),
-          `${target}?${new URLSearchParams(query)}`,
-          {
-            ...(requestBody && bodyOf(requestBody)),
-          },
+          asked,
+          requestBody && bodyOf(requestBody),
         );
         const { code } = Object(answer.status < 400 ? {} : answer.json) as { code?: string };
         const inState = ["account-exists", "account-not-empty", "account-not-blocked", "not-found"];
