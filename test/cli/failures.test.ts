@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { createServer, type Server } from "node:tls";
-import { fileURLToPath } from "node:url";
 import { sameSignalMs } from "../../src/cli/signals.ts";
 import { withProxyVariables } from "../support/connect-proxy.ts";
 import { adult } from "../support/fixture.ts";
 import { runFx, spawnFx } from "../support/run-fx.ts";
 import { runHere, serveHere } from "../support/run-here.ts";
 import { openStandIn } from "../support/stand-in.ts";
+import { tls, tlsFile } from "../support/tls.ts";
 import { until } from "../support/until.ts";
 
 const order = ["exchange", adult(0), "--from", "PLN", "--to", "USD", "--to-buy", "100"];
@@ -104,24 +103,22 @@ describe("an answer that does not come", { concurrency: 4 }, () => {
 });
 
 describe("a server's certificate", () => {
-  const file = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url));
   let server: Awaited<ReturnType<typeof serveHere>>;
-  let tls: Server;
+  let proxy: Server;
   let port: number;
   before(async () => {
     server = await serveHere({ FX_RATES: "demo" });
     const behind = Number(new URL(server.url).port);
-    const options = { cert: readFileSync(file("server.crt")), key: readFileSync(file("server.key")) };
-    tls = createServer(options, (socket) => {
+    proxy = createServer(tls, (socket) => {
       const plain = connect(behind, "127.0.0.1");
       for (const end of [socket, plain]) end.on("error", () => plain.destroy());
       socket.pipe(plain).pipe(socket);
     }).on("tlsClientError", () => {});
-    await once(tls.listen(0), "listening");
-    port = (tls.address() as AddressInfo).port;
+    await once(proxy.listen(0), "listening");
+    port = (proxy.address() as AddressInfo).port;
   });
   after(async () => {
-    tls.close();
+    proxy.close();
     await server.stop();
   });
 
@@ -140,7 +137,7 @@ describe("a server's certificate", () => {
     }
   });
 
-  const trusting = { env: { NODE_EXTRA_CA_CERTS: file("server.crt") } };
+  const trusting = { env: { NODE_EXTRA_CA_CERTS: tlsFile("server.crt") } };
 
   test("A server's certificate is trusted once NODE_EXTRA_CA_CERTS names it", async () => {
     const { stderr, exit } = await runFx(["rates", "--url", `https://localhost:${port}`], trusting);

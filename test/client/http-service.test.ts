@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { FxError } from "../../src/core/errors.ts";
 import { exported } from "../support/bookkeeping.ts";
@@ -8,8 +7,7 @@ import { adult, opening, terms } from "../support/fixture.ts";
 import { openInstance, startServer } from "../support/server.ts";
 import { answersTo, codesOf } from "../support/service.ts";
 import { type Answer, openHttpStandIn, unusedUrl } from "../support/stand-in.ts";
-
-const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
+import { tls } from "../support/tls.ts";
 
 const pesel = adult(1);
 const order = { pesel, ...terms("sell 10 PLN for USD") };
@@ -56,7 +54,6 @@ describe("where nobody listens", () => {
   for (const kind of ["http", "https"] as const) {
     const other = kind === "http" ? "https" : "http";
     test(`A server of ${kind} that is asked by ${other} is reported, with what to do`, async (t) => {
-      const tls = { cert: tlsFixture("server.crt"), key: tlsFixture("server.key") };
       const server = await startServer({}, "", kind === "https" ? { tls } : {});
       t.after(() => server.close());
       const { port } = new URL(server.url);

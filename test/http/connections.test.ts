@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
@@ -8,9 +7,9 @@ import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { answerTo, getRequest, headOf, openConnection } from "../support/raw-connection.ts";
 import { longAnswers, startGated, startServer, type TestServer, useServer } from "../support/server.ts";
+import { protocols } from "../support/tls.ts";
 import { until } from "../support/until.ts";
 
-const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 const path = `/api/user/${adult(1)}`;
 /** The head of a request to open an account. */
@@ -86,14 +85,12 @@ describe("requests on a connection that has one under way", () => {
     });
   }
 
-  for (const over of ["http", "https"]) {
+  for (const { over, serving, trusting } of protocols) {
     test(`A request behind one whose answer closes the connection is not begun, over ${over}`, async (t) => {
-      const tls =
-        over === "https" ? { cert: tlsFixture("server.crt"), key: tlsFixture("server.key") } : undefined;
-      const { server, asked, release } = await startGated(tls && { tls });
+      const { server, asked, release } = await startGated(serving);
       t.after(() => server.close());
       release();
-      const connection = await openConnection(server.url, tls && { rejectUnauthorized: false });
+      const connection = await openConnection(server.url, trusting);
       const refused = `${openingHead("Content-Encoding: gzip", "Content-Length: 2")}{}`;
       connection.socket.write(refused + getRequest(path));
       await connection.closed;
@@ -113,12 +110,9 @@ describe("requests on a connection that has one under way", () => {
   });
 });
 
-for (const [over, tls] of [
-  ["http", undefined],
-  ["https", { cert: tlsFixture("server.crt"), key: tlsFixture("server.key") }],
-] as const) {
+for (const { over, serving, trusting } of protocols) {
   describe(`a request that does not arrive in time, over ${over}`, () => {
-    const server = useServer({}, "", { requestTimeoutMs: 200, ...(tls && { tls }) });
+    const server = useServer({}, "", { requestTimeoutMs: 200, ...serving });
 
     for (const [what, text] of Object.entries({
       nothing: "",
@@ -126,7 +120,6 @@ for (const [over, tls] of [
       "half a body": `${openingHead("Content-Length: 9999")}{`,
     })) {
       test(`A connection that sends ${what} gets 503 and is closed, over ${over}`, async () => {
-        const trusting = tls && { rejectUnauthorized: false };
         const { socket, closed, received } = await openConnection(server.url, trusting);
         socket.write(text);
         const slowly = setInterval(() => text !== "" && socket.write("x"), 20);
@@ -137,10 +130,7 @@ for (const [over, tls] of [
     }
 
     test(`A request that ends in its body gets 503 and is closed, over ${over}`, async () => {
-      const { socket, closed, received } = await openConnection(
-        server.url,
-        tls && { rejectUnauthorized: false },
-      );
+      const { socket, closed, received } = await openConnection(server.url, trusting);
       socket.end(`${openingHead("Content-Length: 9999")}{`);
       await closed;
       assert.match(received(), /^HTTP\/1\.1 503 [\s\S]*"detail":"The request did not arrive whole\. /);

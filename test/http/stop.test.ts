@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { adult } from "../support/fixture.ts";
 import { headOf, openConnection } from "../support/raw-connection.ts";
 import { longAnswers, startGated, startServer } from "../support/server.ts";
-
-const tlsFixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url));
+import { protocols } from "../support/tls.ts";
 
 test("a stop answers what is under way, closes its connection, and then closes the service", async () => {
   const { server, release, events } = await startGated();
@@ -45,13 +43,10 @@ test("a stop does not wait for idle connections", async () => {
   await Promise.all([server.close(), idle.closed]);
 });
 
-for (const [over, tls] of [
-  ["http", undefined],
-  ["https", { cert: tlsFixture("server.crt"), key: tlsFixture("server.key") }],
-] as const) {
+for (const { over, serving, trusting } of protocols) {
   test(`a stop does not wait for connections over which no request came, over ${over}`, async () => {
-    const { server } = await startGated(tls && { tls });
-    const silent = await openConnection(server.url, tls && { rejectUnauthorized: false });
+    const { server } = await startGated(serving);
+    const silent = await openConnection(server.url, trusting);
     await Promise.all([server.close(), silent.closed]);
     assert.doesNotMatch(server.log(), /time limit of the stop/);
   });

@@ -4,15 +4,13 @@ import { copyFileSync, mkdtempSync, readFileSync, renameSync, symlinkSync } from
 import { join } from "node:path";
 import { test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
-import { fileURLToPath } from "node:url";
 import { newFolder } from "../../../support/folder.ts";
 import { isProblem, send, sendWithHeaders } from "../../../support/http.ts";
 import { getRequest, headOf, openConnection } from "../../../support/raw-connection.ts";
 import { startFx } from "../../../support/run-fx.ts";
 import { serveHere } from "../../../support/run-here.ts";
+import { tlsFile } from "../../../support/tls.ts";
 import { until } from "../../../support/until.ts";
-
-const fixture = (name: string) => fileURLToPath(new URL(`../../../fixtures/tls/${name}`, import.meta.url));
 
 /** The statuses of some requests at once, more than are let through in a second where there is a limit. */
 async function statuses(url: string): Promise<Set<number>> {
@@ -72,8 +70,8 @@ test("fx serve with a certificate speaks https, and shows new connections a chan
   /** Puts files behind a link, as containers are given theirs. */
   const put = (certificate: string, key: string) => {
     const next = mkdtempSync(join(place, "data-"));
-    copyFileSync(fixture(`${certificate}.crt`), join(next, "tls.crt"));
-    copyFileSync(fixture(`${key}.key`), join(next, "tls.key"));
+    copyFileSync(tlsFile(`${certificate}.crt`), join(next, "tls.crt"));
+    copyFileSync(tlsFile(`${key}.key`), join(next, "tls.key"));
     symlinkSync(next, join(next, "link"));
     renameSync(join(next, "link"), join(place, "current"));
   };
@@ -83,7 +81,7 @@ test("fx serve with a certificate speaks https, and shows new connections a chan
   assert.match(server.url, /^https:\/\/127\.0\.0\.1:\d+$/);
   /** A connection that trusts this certificate alone. */
   const open = async (name: string) => {
-    const ca = readFileSync(fixture(`${name}.crt`));
+    const ca = readFileSync(tlsFile(`${name}.crt`));
     const { port } = new URL(server.url);
     const socket = connect({ port: Number(port), host: "127.0.0.1", servername: "localhost", ca });
     await once(socket, "secureConnect");
@@ -100,7 +98,7 @@ test("fx serve with a certificate speaks https, and shows new connections a chan
   put("renewed", "server");
   await until(() => server.output().stderr.includes("certificate not read again"));
   const between = await open("server");
-  copyFileSync(fixture("renewed.key"), key);
+  copyFileSync(tlsFile("renewed.key"), key);
   await until(() => server.output().stderr.includes("certificate read again"));
   const since = await open("renewed");
   await assert.rejects(open("server"));

@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { KeyPairFiles } from "../../../../src/cli/commands/serve/tls.ts";
 import type { Settings } from "../../../../src/cli/settings.ts";
+import { tls, tlsFile } from "../../../support/tls.ts";
 
-const fixture = (name: string) => fileURLToPath(new URL(`../../../fixtures/tls/${name}`, import.meta.url));
-const settings = { tlsCert: fixture("server.crt"), tlsKey: fixture("server.key") } as Settings;
-const expires = new Date(new X509Certificate(readFileSync(fixture("server.crt"))).validTo);
+const settings = { tlsCert: tlsFile("server.crt"), tlsKey: tlsFile("server.key") } as Settings;
+const expires = new Date(new X509Certificate(tls.cert).validTo);
 
 for (const [days, isWarned] of [
   [15, false],
