@@ -103,13 +103,8 @@ function linkTo(path: string, link: (target: string, path: string) => void): voi
 }
 
 describe("a file that is being made", () => {
-  const beside = (t: TestContext) => {
-    const folder = newFolder(t);
-    return folder;
-  };
-
   test("A file that is being made does not replace one that another process makes meanwhile", (t) => {
-    const folder = beside(t);
+    const folder = newFolder(t);
     const path = join(folder, "new.file");
     const file = new NewFile(path);
     file.write("of fx");
@@ -121,7 +116,7 @@ describe("a file that is being made", () => {
   });
 
   test("a file of rejects whose name was taken meanwhile is reported", (t) => {
-    const path = join(beside(t), "rejects.csv");
+    const path = join(newFolder(t), "rejects.csv");
     const rejects = new Rejects(path, undefined);
     rejects.add("1");
     writeFileSync(path, "of somebody else");
@@ -130,7 +125,7 @@ describe("a file that is being made", () => {
   });
 
   test("A file that is being made has no name and leaves nothing if it is closed before it is kept", (t) => {
-    const folder = beside(t);
+    const folder = newFolder(t);
     const file = new NewFile(join(folder, "new.file"));
     file.write("half of");
     assert.ok(!existsSync(file.path));
@@ -139,7 +134,7 @@ describe("a file that is being made", () => {
   });
 
   test("A file that is being made leaves nothing if its process exits", (t) => {
-    const folder = beside(t);
+    const folder = newFolder(t);
     const module = new URL("../../src/files/new-file.ts", import.meta.url);
     const code = `const { NewFile } = await import(${JSON.stringify(module.href)});
       new NewFile(${JSON.stringify(join(folder, "new.file"))}).write("half of");

@@ -7,7 +7,6 @@ import {
   fold,
   rateText,
   writeTable as write,
-  writeDocument,
   writeRecord,
 } from "../../../src/cli/terminal/output.ts";
 import { hasColor, type Screen } from "../../../src/cli/terminal/terminal.ts";
@@ -64,17 +63,6 @@ describe("tables", () => {
     ["USD", "100.00", "a note of a few more words", "id-2", "t-2"],
   ];
 
-  test("Tables at a terminal have titles, and numbers stand to the right", () => {
-    const screen = screenOf(80);
-    writeTable(screen, columns, rows);
-    assert.equal(
-      screen.text(),
-      "Code  Amount  Note                        Id\n" +
-        "PLN     1.00  short                       id-1\n" +
-        "USD   100.00  a note of a few more words  id-2\n",
-    );
-  });
-
   test("Tables drop optional columns when the terminal is too narrow for them", () => {
     const screen = screenOf(42);
     writeTable(screen, columns, rows);
@@ -122,15 +110,6 @@ describe("tables", () => {
     const screen = screenOf(24);
     writeTable(screen, columns, rows);
     assert.match(screen.text(), /^Code {4}PLN\nAmount {2}1\.00\nNote {4}short\nId {6}id-1\n\nCode {4}USD\n/);
-  });
-
-  test("Tables in a pipe are whole rows with tabs, without titles", () => {
-    const screen = screenOf(undefined);
-    writeTable(screen, columns, rows);
-    assert.equal(
-      screen.text(),
-      "PLN\t1.00\tshort\tid-1\tt-1\nUSD\t100.00\ta note of a few more words\tid-2\tt-2\n",
-    );
   });
 
   test("Tables show a tab or a line break in a field as an escape, so that it does not break the row", () => {
@@ -194,23 +173,6 @@ describe("text takes the columns that a terminal gives it", () => {
       assert.deepEqual(fold(`${name} ${name}`, 2 * width + 1), [`${name} ${name}`]);
       if (!name.includes(" ")) assert.deepEqual(fold(`${name} ${name}`, 2 * width), [name, name]);
     }
-  });
-});
-
-describe("a JSON document", () => {
-  const document = { table: "069/C/NBP/2022", rates: [{ symbol: "USD", bid: 4.2113 }] };
-  const written = (columns: number | undefined) => {
-    const screen = screenOf(columns);
-    writeDocument(screen, document);
-    return screen.text();
-  };
-
-  test("A JSON document is one line in a pipe", () => {
-    assert.equal(written(undefined), `${JSON.stringify(document)}\n`);
-  });
-
-  test("A JSON document has a line for each member at a terminal", () => {
-    assert.equal(written(80), `${JSON.stringify(document, null, 2)}\n`);
   });
 });
 

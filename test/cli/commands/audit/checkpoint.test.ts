@@ -79,57 +79,33 @@ test("a server gives the checkpoint that the store does, and compares with it", 
   assert.equal(older.exit, 0);
 });
 
+/** Damages a checkpoint by replacing a part of its text. */
+const replaced = (part: string | RegExp, other: string) => (file: string) =>
+  writeFileSync(file, readFileSync(file, "utf8").replace(part, other));
+const newer = replaced('"checkpoint":1', '"checkpoint":2');
+const noHeader = /its first line is not a checkpoint header/;
+
 const damages: readonly (readonly [what: string, damage: (file: string) => void, told: RegExp])[] = [
   ["is empty", (file) => writeFileSync(file, ""), /it is empty/],
-  [
-    "is another file",
-    (file) => writeFileSync(file, "pesel,from,to\n"),
-    /its first line is not a checkpoint header/,
-  ],
-  [
-    "is of a newer version",
-    (file) => writeFileSync(file, readFileSync(file, "utf8").replace('"checkpoint":1', '"checkpoint":2')),
-    /a newer fx \(.*\) wrote it/,
-  ],
-  [
-    "is of a version below the first",
-    (file) => writeFileSync(file, readFileSync(file, "utf8").replace('"checkpoint":1', '"checkpoint":-1')),
-    /its first line is not a checkpoint header/,
-  ],
+  ["is another file", (file) => writeFileSync(file, "pesel,from,to\n"), noHeader],
+  ["is of a newer version", newer, /a newer fx \(.*\) wrote it/],
+  ["is of a version below the first", replaced('"checkpoint":1', '"checkpoint":-1'), noHeader],
   [
     "is of a newer version, and names an fx of 10,000 characters",
     (file) => {
-      const newer = readFileSync(file, "utf8").replace('"checkpoint":1', '"checkpoint":2');
-      writeFileSync(file, newer.replace(/"fx":"[^"]*"/, `"fx":"${"9".repeat(10_000)}"`));
+      newer(file);
+      replaced(/"fx":"[^"]*"/, `"fx":"${"9".repeat(10_000)}"`)(file);
     },
-    /its first line is not a checkpoint header/,
+    noHeader,
   ],
-  [
-    "lacks its end",
-    (file) => writeFileSync(file, `${linesOf(file).slice(0, -1).join("\n")}\n`),
-    /its end is missing, so it was cut off/,
-  ],
-  [
-    "breaks off in a line",
-    (file) => writeFileSync(file, readFileSync(file).subarray(0, -40)),
-    /line 4 is cut off or damaged/,
-  ],
-  [
-    "lacks an account",
-    (file) => writeFileSync(file, linesOf(file).toSpliced(1, 1).join("\n")),
-    /its digest is not that of its lines/,
-  ],
-  [
-    "was edited",
-    (file) =>
-      writeFileSync(file, readFileSync(file, "utf8").replace('"entries":1,"hash"', '"entries":2,"hash"')),
-    /its digest is not that of its lines/,
-  ],
+  ["lacks its end", replaced(/[^\n]*\n$/, ""), /its end is missing, so it was cut off/],
+  ["breaks off in a line", replaced(/.{40}$/s, ""), /line 4 is cut off or damaged/],
+  ["lacks an account", replaced(/(?<=\n).*\n/, ""), /its digest is not that of its lines/],
+  ["was edited", replaced('"entries":1,"hash"', '"entries":2,"hash"'), /its digest is not that of its lines/],
   ["goes on", (file) => appendFileSync(file, "{}\n"), /line 5 comes after the end/],
   [
     "was made with findings",
-    (file) =>
-      writeFileSync(file, readFileSync(file, "utf8").replace('"findingsTotal":0', '"findingsTotal":1')),
+    replaced('"findingsTotal":0', '"findingsTotal":1'),
     /the audit that made it had findings/,
   ],
   ["is not there", (file) => rmSync(file), /cannot be read \(no such file or directory\)/],

@@ -97,33 +97,17 @@ for (const { shell, start, setUp } of typed) {
 }
 
 describe("in a real fish", { skip: missing("fish") }, () => {
-  const rows: [line: string, expected: string[]][] = [
-    ["fx acc", ["account\tOpen, show and change accounts"]],
+  const rows: [line: string, offered: string][] = [
+    ["fx acc", "account\tOpen, show and change accounts"],
     [
       "fx account show --ur",
-      ["--url\twhere to work: a running server, or sqlite:PATH, postgres://… or memory: in this process"],
+      "--url\twhere to work: a running server, or sqlite:PATH, postgres://… or memory: in this process",
     ],
-    ["fx quote --from US", ["USD\tdolar amerykański"]],
-    ["fx quote --to=EU", ["--to=EUR\teuro"]],
-    ["fx batch ord", ["orders of may.csv"]],
-    [
-      "fx account ",
-      [
-        "block",
-        "close",
-        "create",
-        "deposit",
-        "export",
-        "history",
-        "list",
-        "rename",
-        "show",
-        "unblock",
-        "withdraw",
-      ],
-    ],
+    ["fx quote --from US", "USD\tdolar amerykański"],
+    ["fx quote --to=EU", "--to=EUR\teuro"],
+    ["fx batch ord", "orders of may.csv"],
   ];
-  for (const [line, expected] of rows) {
+  for (const [line, offered] of rows) {
     test(line, () => {
       const script = `fx completion fish | source; complete -C "${line}"`;
       const { stdout, stderr } = spawnSync("fish", ["--no-config", "-c", script], {
@@ -131,12 +115,7 @@ describe("in a real fish", { skip: missing("fish") }, () => {
         env: { PATH, HOME: folder, LC_ALL: "C.UTF-8" },
         encoding: "utf8",
       });
-      const offered = stdout.trimEnd().split("\n");
-      assert.equal(stderr, "");
-      assert.deepEqual(
-        expected.length === 1 ? offered : offered.map((each) => each.split("\t")[0]),
-        expected,
-      );
+      assert.deepEqual([stdout, stderr], [`${offered}\n`, ""]);
     });
   }
 });
