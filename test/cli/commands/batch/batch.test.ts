@@ -46,42 +46,6 @@ test("fx batch stopped by Ctrl-C at its progress bar answers what is under way, 
   assert.equal(JSON.parse((await fx("audit --json")).stdout).entries, lines + 1);
 });
 
-test("A single command and its dry run agree, with a key that was done, refused or used for another request", async (t) => {
-  const { fx } = await desk(t);
-  const withdraw = (amount: number, key: string) =>
-    `account withdraw ${adult()} --amount ${amount} --currency PLN --key ${key} --json`;
-  const exchange = (amount: number, key: string) =>
-    `exchange ${adult()} --from PLN --to USD --to-sell ${amount} --key ${key} --json`;
-  await fx(withdraw(2000, "refused"));
-  await fx(exchange(2000, "refused-too"));
-  await fx(withdraw(1, "done"));
-  const { stdout } = await fx(exchange(1, "exchanged"));
-  await fx(`account deposit ${adult()} --amount 5000 --currency PLN`);
-  const { receipt } = JSON.parse(stdout);
-  const reverse = (key: string, reason = "a") =>
-    `receipt reverse ${receipt} --reason ${reason} --key ${key} --json`;
-  await fx(reverse("reversed"));
-  for (const [command, exit] of [
-    [withdraw(2000, "refused"), 3],
-    [exchange(2000, "refused-too"), 3],
-    [withdraw(1, "done"), 0],
-    [withdraw(2, "done"), 3],
-    [exchange(9000, "new"), 3],
-    [exchange(1, "exchanged"), 0],
-    [reverse("reversed"), 0],
-    [reverse("reversed", "b"), 3],
-    [reverse("again"), 3],
-    [`account close ${adult()} --key close --json`, 3],
-    [`account withdraw ${adult(5)} --amount 1 --currency PLN --key x --json`, 4],
-  ] as const) {
-    const dry = await fx(`${command} --dry-run`);
-    const run = await fx(command);
-    assert.deepEqual([dry.exit, run.exit], [exit, exit], `${command}: ${dry.stderr} ${run.stderr}`);
-    if (exit === 0) assert.equal(dry.stdout, run.stdout);
-    else assert.equal(JSON.parse(dry.stderr).code, JSON.parse(run.stderr).code);
-  }
-});
-
 test("Dry runs and runs of 200 accounts pass a server with a limit of 100 requests a second", async (t) => {
   const { fx, write, path } = await desk(t);
   const server = await startServer({}, "", { rateLimit: 100 });

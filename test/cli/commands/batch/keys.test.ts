@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { openBatch } from "../../../../src/cli/commands/batch/file.ts";
 import { Rejects } from "../../../../src/cli/commands/batch/rejects.ts";
-import { BatchRunner, type LineResult } from "../../../../src/cli/commands/batch/runner.ts";
+import { BatchRunner } from "../../../../src/cli/commands/batch/runner.ts";
 import { formatMoney } from "../../../../src/core/money.ts";
 import { LedgerService } from "../../../../src/ledger/service.ts";
 import { openSqlite } from "../../../../src/sqlite/store.ts";
@@ -18,9 +18,6 @@ interface Order {
   readonly account: number;
   readonly cents: number;
 }
-
-/** The form of a key that fx gives to a line, up to `:2`. */
-const derived = /^b[\w-]{19}/;
 
 const accounts = 3;
 const order: fc.Arbitrary<Order> = fc.record({
@@ -60,21 +57,17 @@ async function desk(t: TestContext) {
     }
     const path = join(folder, "orders");
     return {
-      service,
       /** Runs a file of this content. */
-      run: async (content: string, id?: string, rejectsPath?: string): Promise<LineResult[]> => {
+      run: async (content: string, id?: string, rejectsPath?: string): Promise<void> => {
         writeFileSync(path, content);
         const batch = await openBatch(path, Readable.from([]), id);
         const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, batch.format.header);
-        const results: LineResult[] = [];
-        for await (const some of new BatchRunner({ service, batch, today, dryRun: false }).results()) {
-          results.push(...some);
-        }
-        for (const result of results) {
-          if (result.state === "refused") rejects?.add(result.line.forRejects(result.failure.code));
+        for await (const results of new BatchRunner({ service, batch, today, dryRun: false }).results()) {
+          for (const result of results) {
+            if (result.state === "refused") rejects?.add(result.line.forRejects(result.failure.code));
+          }
         }
         rejects?.close();
-        return results;
       },
       rejects: () => {
         const file = join(folder, "rejects");
@@ -142,172 +135,9 @@ describe("the lines of a batch", () => {
         { numRuns: 60 },
       );
     });
-
-  test("The lines of a batch keep the keys that an earlier fx gave them, in whatever form they are written", async (t) => {
-    const { run } = await (await desk(t))();
-    for (const [key, ...files] of [
-      [
-        "b4bCutdIwwaogJxhwBHS",
-        "pesel;from;to;toBuy\n80010112340;pln;EUR;10,00",
-        '{"pesel":"80010112340","from":"PLN","to":"EUR","toBuy":10}',
-      ],
-      [
-        "b4bC-RyVcu286wCDRykR",
-        "name,surname,pesel,pln\nMaria,Zielińska,44051401359,500.0",
-        '{"name":" Maria","surname":"Zielińska","pesel":"44051401359","initial":500}',
-      ],
-      [
-        "b4bChKmyQj_3_8j-vr3s",
-        "kind,pesel,amount,currency,note\ndeposit,80010112340,10,pln,a",
-        '{"kind":"deposit","pesel":"80010112340","amount":10.0,"currency":"PLN","note":"a"}',
-      ],
-    ] as const) {
-      for (const file of files) {
-        const [result] = await run(`${file}\n`, "b7");
-        assert.equal(result?.line.key, key, file);
-      }
-    }
-  });
-
-  test("Lines that differ only in their kind or note have different keys", async (t) => {
-    const { run } = await (await desk(t))();
-    const cash = { kind: "deposit", pesel: adult(), amount: 1, currency: "PLN" };
-    const lines = [
-      cash,
-      { ...cash, note: "a" },
-      { ...cash, note: "b" },
-      { ...cash, kind: "withdrawal" },
-      cash,
-    ];
-    const results = await run(lines.map((line) => JSON.stringify(line)).join("\n"), "b");
-    const keys = results.map(({ line, state }) => [line.key.slice(20), state]);
-    assert.deepEqual(keys, [...Array(4).fill(["", "done"]), [":2", "done"]]);
-    assert.equal(new Set(results.map(({ line }) => line.key)).size, 5);
-  });
-
-  test("A line that may still be done under its key keeps it among the rejects", async (t) => {
-    const { run, rejects } = await (await desk(t))();
-    const body = { pesel: adult(), from: "PLN", to: "USD", toBuy: 1 };
-    const file = rejects();
-    const lines = [
-      { ...body, table: "001/C/NBP/2099" },
-      { ...body, toBuy: 1e6 },
-    ];
-    const results = await run(`${lines.map((line) => JSON.stringify(line)).join("\n")}\n`, "b", file);
-    assert.deepEqual(
-      results.map((result) => "failure" in result && result.failure.code),
-      ["rate-changed", "insufficient-funds"],
-    );
-    const keys = readFileSync(file, "utf8").trim().split("\n");
-    assert.equal(JSON.parse(keys[0] ?? "").key, results[0]?.line.key);
-    assert.match(JSON.parse(keys[1] ?? "").key, /^again:/);
-  });
-
-  test("Lines under another id are all done again", async (t) => {
-    const { run, done } = await (await desk(t))();
-    const orders = [{ account: 0, cents: 1 }];
-    for (const id of [undefined, undefined, "a", "b", "a"]) await run(written("csv", orders), id);
-    assert.equal((await done()).length, 3);
-  });
-
-  test("The lines of a batch have the key that they name", async (t) => {
-    const { run } = await (await desk(t))();
-    const body = { pesel: adult(), from: "PLN", to: "USD", toBuy: 1 };
-    const inJson = [
-      { key: "k1", ...body },
-      body,
-      { ...body, key: "k1" },
-      { ...body, key: 7 },
-      { ...body, key: "a b" },
-    ];
-    const keys = (results: readonly LineResult[]) =>
-      results.map(({ line: { key }, state }) => [key.replace(derived, "b"), state]);
-    const expected = [
-      ["k1", "done"],
-      ["b", "done"],
-      ["k1", "replayed"],
-    ];
-    const json = keys(await run(inJson.map((one) => JSON.stringify(one)).join("\n"), "b"));
-    assert.deepEqual(json, [...expected, ["b:2", "refused"], ["b:3", "refused"]]);
-    const rows = ["k1", "", "k1", "a b"].map((key) => `${key},${adult(1)},PLN,USD,1`);
-    assert.deepEqual(keys(await run(["key,pesel,from,to,toBuy", ...rows].join("\n"), "b")), [
-      ...expected,
-      ["b:2", "refused"],
-    ]);
-  });
-
-  test("The lines of a batch have a key, and their PESEL where it can be read, when they are refused too", async (t) => {
-    const { run } = await (await desk(t))();
-    const lines = ["nonsense", `12345678901,PLN,USD,1`, `${adult()},PLN,PLN,1`, "nonsense"];
-    const results = await run(["pesel,from,to,toBuy", ...lines].join("\n"), "b");
-    assert.deepEqual(
-      results.map(({ line: { number, pesel } }) => [number, pesel]),
-      [
-        [2, null],
-        [3, "12345678901"],
-        [4, adult()],
-        [5, null],
-      ],
-    );
-    assert.equal(new Set(results.map(({ line }) => line.key)).size, 4);
-    assert.ok(results.every(({ line, state }) => state === "refused" && derived.test(line.key)));
-  });
 });
 
 describe("refused lines", () => {
-  test("Refused lines are written in the form of their file, with all their fields and a new key each", async (t) => {
-    const { run, rejects } = await (await desk(t))();
-    const order = `${adult()},PLN,USD,99999`;
-    const csv = await (async () => {
-      const path = rejects();
-      await run(
-        [
-          "pesel,from,to,toBuy,my note",
-          `${order},"a, ""b"""`,
-          `${adult()},PLN,USD,1,`,
-          `${order},`,
-          'x,"y',
-          "a,b",
-        ].join("\n"),
-        "b",
-        path,
-      );
-      return readFileSync(path, "utf8").replaceAll(/again:[\w-]{16}/g, "KEY");
-    })();
-    assert.equal(
-      csv,
-      [
-        "pesel,from,to,toBuy,my note,key",
-        `${order},"a, ""b""",KEY`,
-        `${order},,KEY`,
-        '"x,""y",,,,,KEY',
-        '"a,b",,,,,KEY',
-        "",
-      ].join("\n"),
-    );
-    const path = rejects();
-    const numbers = '"toBuy": 1.00000000000000000001 }';
-    await run(
-      [`{"key":"k","pesel":1}`, `{"pesel":"x", ${numbers}`, "{}", '{"a', "[1]", `{"\\u006bey":"k"}`].join(
-        "\n",
-      ),
-      "b",
-      path,
-    );
-    assert.equal(
-      readFileSync(path, "utf8").replaceAll(/again:[\w-]{16}/g, "KEY"),
-      [
-        '{"key":"KEY","pesel":1}',
-        `{"key":"KEY","pesel":"x", ${numbers}`,
-        '{"key":"KEY"}',
-        '{"key":"KEY","line":"{\\"a"}',
-        '{"key":"KEY","line":"[1]"}',
-        '{"key":"KEY"}',
-        "",
-      ].join("\n"),
-    );
-  });
-
   test("Refused lines corrected and run, twice, and rejected anew, are done once each, and none is lost", async (t) => {
     const open = await desk(t);
     const orders = fc.array(
