@@ -1,11 +1,5 @@
 import { compareDecimals, type Decimal, formatDecimal } from "../core/decimal.ts";
-import {
-  type AcceptedTable,
-  compareTables,
-  type Rate,
-  type RateTable,
-  type TableLedger,
-} from "../core/rates.ts";
+import { type AcceptedTable, compareTables, type RateTable, type TableLedger } from "../core/rates.ts";
 
 const largestMovePercent = 30n;
 const largestMissingShare = 1 / 4;
@@ -112,43 +106,61 @@ function judge(
   if (ofSource.some(({ id }) => id === table.id)) {
     return `it was in force before ${inForce.number} replaced it, and no table comes back`;
   }
-  const doubt = doubtAbout(table, inForce, past);
-  if (doubt === undefined) return { overridden: false };
+  const doubts = doubtsAbout(table, inForce, past);
+  if (doubts.length === 0) return { overridden: false };
   const isNumberSpent = accepted.some(
     ({ source, number, id }) => source === table.source && number === table.number && id !== table.id,
   );
   if (acceptTable === table.id || (acceptTable === table.number && !isNumberSpent)) {
     return { overridden: true };
   }
-  const name = isNumberSpent ? table.id : table.number;
-  return `${doubt}. If the bank confirms it, let it through with fx serve --accept-table ${name}`;
+  // The bank may correct a table under its number before the operator's word comes: the id means this one only.
+  return `${doubts.join("; ")}. If the bank confirms it, let it through with fx serve --accept-table ${table.id}`;
 }
 
-function doubtAbout(table: RateTable, inForce: RateTable, past: readonly RateTable[]): string | undefined {
+/** Everything that is doubtful about a table: the operator's word overrides all of it. */
+function doubtsAbout(table: RateTable, inForce: RateTable, past: readonly RateTable[]): readonly string[] {
+  const doubts: string[] = [];
   // Numbers and dates of two sources do not compare.
   const isComparable = table.source === inForce.source;
   if (isComparable && table.number === inForce.number) {
-    return "it differs from the one in force under the same number";
-  }
-  if (isComparable && compareTables(table, inForce) < 0) {
-    return `it is of ${table.effectiveDate}, older than ${inForce.number} of ${inForce.effectiveDate} in force`;
+    const changes = movesOf(table, [inForce], () => true);
+    const listed = changes.length === 0 ? "" : ` (${changes.join(", ")})`;
+    doubts.push(`it differs from the one in force under the same number${listed}`);
+  } else if (isComparable && compareTables(table, inForce) < 0) {
+    doubts.push(
+      `it is of ${table.effectiveDate}, older than ${inForce.number} of ${inForce.effectiveDate} in force`,
+    );
   }
   const missing = [...inForce.rates.keys()].filter((currency) => !table.rates.has(currency));
   if (missing.length > inForce.rates.size * largestMissingShare) {
-    return `it lacks ${missing.length} of the ${inForce.rates.size} currencies of ${inForce.number} (${missing.join(", ")})`;
+    doubts.push(
+      `it lacks ${missing.length} of the ${inForce.rates.size} currencies of ${inForce.number} (${missing.join(", ")})`,
+    );
   }
-  const leaps = [...table.rates.values()].flatMap((rate) => {
-    const last = past.findLast(({ rates }) => rates.has(rate.currency));
-    return leapBetween(last?.rates.get(rate.currency), rate);
-  });
-  if (leaps.length === 0) return undefined;
-  return `a rate moved by more than ${largestMovePercent} % against its last one (${leaps.join(", ")})`;
+  const leaps = movesOf(table, past, isLeap);
+  if (leaps.length > 0) {
+    doubts.push(
+      `a rate moved by more than ${largestMovePercent} % against its last one (${leaps.join(", ")})`,
+    );
+  }
+  return doubts;
 }
 
-function leapBetween(before: Rate | undefined, { currency, bid, ask }: Rate): string[] {
-  if (before === undefined || !(isLeap(before.bid, bid) || isLeap(before.ask, ask))) return [];
-  const move = (from: Decimal, to: Decimal) => `${formatDecimal(from)} to ${formatDecimal(to)}`;
-  return [`${currency} bid ${move(before.bid, bid)}, ask ${move(before.ask, ask)}`];
+/** The rates that differ from the last ones before, where `isTold` says so of the bid or the ask. */
+function movesOf(
+  table: RateTable,
+  past: readonly RateTable[],
+  isTold: (before: Decimal, after: Decimal) => boolean,
+): string[] {
+  return [...table.rates.values()].flatMap(({ currency, bid, ask }) => {
+    const before = past.findLast(({ rates }) => rates.has(currency))?.rates.get(currency);
+    if (before === undefined) return [];
+    const moved = (from: Decimal, to: Decimal) => compareDecimals(from, to) !== 0 && isTold(from, to);
+    if (!moved(before.bid, bid) && !moved(before.ask, ask)) return [];
+    const move = (from: Decimal, to: Decimal) => `${formatDecimal(from)} to ${formatDecimal(to)}`;
+    return [`${currency} bid ${move(before.bid, bid)}, ask ${move(before.ask, ask)}`];
+  });
 }
 
 function isLeap(before: Decimal, after: Decimal): boolean {

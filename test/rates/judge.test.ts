@@ -75,12 +75,23 @@ describe("a table may come into force", () => {
 });
 
 describe("a table is held back", () => {
-  test("A table that differs under the number in force is held back", () => {
+  test("A table that differs under the number in force is held back with its rates that differ, and let through by its id", () => {
     const changed = tableOf("108/C/NBP/2026", "2026-06-08", { ...usual, USD: [4, 4.09] });
     assert.equal(
       refusal(changed),
-      "it differs from the one in force under the same number. " +
+      "it differs from the one in force under the same number (USD bid 4 to 4, ask 4.08 to 4.09). " +
         `If the bank confirms it, let it through with fx serve --accept-table ${changed.id}`,
+    );
+  });
+
+  test("A table that is doubtful in several ways is held back with all of them", () => {
+    assert.match(
+      refusal(tableOf("108/C/NBP/2026", "2026-06-08", { USD: [40, 40.8], CHF: [4.5, 4.6] })),
+      /^it differs .*; it lacks 2 of the 4 .*\(EUR, HUF\); a rate moved .*\(USD bid 4 to 40, ask 4.08 to 40.8\)\. If/,
+    );
+    assert.match(
+      refusal(tableOf("107/C/NBP/2026", "2026-06-05", { ...usual, USD: [40, 40.8] })),
+      /^it is of 2026-06-05, older .*; a rate moved .*USD bid 4 to 40/,
     );
   });
 
