@@ -33,173 +33,125 @@ export const faults: Record<string, Fault> = {
   "primary killed": {
     takes: ["database"],
     changesPrimary: "by kill",
-    run: async (cluster) => kill(await primaryOf(cluster), ["patroni", "postgres"]),
+    run: killed(primaryOf, ["patroni", "postgres"]),
   },
   "primary's Patroni killed": {
     takes: ["database"],
     changesPrimary: "by kill",
-    run: async (cluster) => {
-      const primary = await primaryOf(cluster);
-      return { ...(await kill(primary, ["patroni"])), unwatched: primary };
-    },
+    run: unwatched(killed(primaryOf, ["patroni"])),
   },
-  "switch-over": {
-    takes: ["database"],
-    changesPrimary: "otherwise",
-    run: (cluster) => handOver(cluster, "switchover"),
-  },
-  "fail-over": {
-    takes: ["database"],
-    changesPrimary: "otherwise",
-    run: (cluster) => handOver(cluster, "failover"),
-  },
+  "switch-over": { takes: ["database"], changesPrimary: "otherwise", run: handedOver("switchover") },
+  "fail-over": { takes: ["database"], changesPrimary: "otherwise", run: handedOver("failover") },
   "primary stopped": {
     takes: ["database"],
     changesPrimary: "otherwise",
-    run: async (cluster) => {
-      const primary = await primaryOf(cluster);
-      return { ...(await freeze(primary, ["patroni", "postgres"])), unwatched: primary };
-    },
+    run: unwatched(stopped(primaryOf, ["patroni", "postgres"])),
   },
   "primary's Patroni stopped": {
     takes: ["database"],
     changesPrimary: "otherwise",
-    run: async (cluster) => {
-      const primary = await primaryOf(cluster);
-      return { ...(await freeze(primary, ["patroni"])), unwatched: primary };
-    },
+    run: unwatched(stopped(primaryOf, ["patroni"])),
   },
   "primary alone": {
     takes: ["database", "network"],
     changesPrimary: "otherwise",
-    run: async (cluster, random) => {
-      const primary = await primaryOf(cluster);
-      return cutOff(random, `the primary ${primary.name}`, [primary], without(cluster.hosts, primary));
-    },
+    run: cutOff(primaryOf, (cluster, primary) => without(cluster.hosts, primary)),
   },
   "primary without etcd": {
     takes: ["database", "network"],
     changesPrimary: "otherwise",
-    run: async (cluster, random) => {
-      const primary = await primaryOf(cluster);
-      return cutOff(random, `the primary ${primary.name}`, [primary], hostsWith(cluster, "etcd"));
-    },
+    run: cutOff(primaryOf, (cluster) => hostsWith(cluster, "etcd")),
   },
 
   // Faults that may leave the primary in place.
   "a process killed": { takes: ["database", "etcd", "fx", "proxy"], run: killAny },
   "a program stopped": { takes: ["database", "etcd", "fx", "proxy"], run: stopAny },
-  "a host killed": {
-    takes: ["database", "etcd", "fx", "proxy"],
-    run: async (cluster, random) => {
-      const host = random.pick(cluster.hosts);
-      return kill(host, [...host.programs.keys()]);
-    },
-  },
-  "a standby stopped": {
-    takes: ["database"],
-    run: async (cluster, random) => freeze(random.pick(await standbysOf(cluster)), ["patroni", "postgres"]),
-  },
-  "PostgreSQL stopped": {
-    takes: ["database"],
-    run: async (cluster) => {
-      // Patroni waits for PostgreSQL, and notices only afterwards that another host is the primary.
-      const primary = await primaryOf(cluster);
-      return { ...(await freeze(primary, ["postgres"])), unwatched: primary };
-    },
-  },
+  "a host killed": { takes: ["database", "etcd", "fx", "proxy"], run: killed(anyHost) },
+  "a standby stopped": { takes: ["database"], run: stopped(aStandby, ["patroni", "postgres"]) },
+  // Patroni waits for PostgreSQL, and notices only afterwards that another host is the primary.
+  "PostgreSQL stopped": { takes: ["database"], run: unwatched(stopped(primaryOf, ["postgres"])) },
   "fx restarted, one by one": { takes: ["fx"], run: restartFx },
-  "most of etcd killed": {
-    // Beyond what the cluster tolerates: the primary steps down, and orders fail until one etcd is back.
-    takes: ["etcd", "database"],
-    run: async (cluster, random) => {
-      const hosts = hostsWith(cluster, "etcd");
-      const gone = without(hosts, random.pick(hosts));
-      const wounds = await Promise.all(gone.map((host) => kill(host, ["etcd"])));
-      return {
-        what: `kill -9 of two of three etcd: ${names(gone)}`,
-        undo: async () => void (await Promise.all(wounds.map(({ undo }) => undo?.()))),
-      };
-    },
-  },
-  "network split": {
-    takes: ["network", "database", "etcd"],
-    run: async (cluster, random) => {
-      const part = shuffled(random, cluster.hosts).slice(0, 1 + random.below(cluster.hosts.length - 1));
-      const rest = cluster.hosts.filter((host) => !part.includes(host));
-      return cutOff(random, names(part), part, rest);
-    },
-  },
+  // Beyond what the cluster tolerates: the primary steps down, and orders fail until one etcd is back.
+  "most of etcd killed": { takes: ["etcd", "database"], run: killMostOfEtcd },
+  "network split": { takes: ["network", "database", "etcd"], run: splitNetwork },
   "primary without a standby": {
     takes: ["network", "database"],
-    run: async (cluster, random) => {
-      const primary = await primaryOf(cluster);
+    run: cutOff(primaryOf, async (cluster, _, random) => {
       const standbys = await standbysOf(cluster);
-      const some = random.percent(50) ? standbys : [random.pick(standbys)];
-      return cutOff(random, `the primary ${primary.name}`, [primary], some);
-    },
+      return random.percent(50) ? standbys : [random.pick(standbys)];
+    }),
   },
   "fx without the primary": {
     takes: ["network"],
-    run: async (cluster, random) => {
-      const host = random.pick(hostsWith(cluster, "fx"));
-      return cutOff(random, host.name, [host], [await primaryOf(cluster)]);
-    },
+    run: cutOff(anFx, async (cluster) => [await primaryOf(cluster)]),
   },
   "HAProxy without an fx": {
     takes: ["network", "fx"],
-    run: (cluster, random) => {
-      const host = random.pick(hostsWith(cluster, "fx"));
-      return cutOff(random, host.name, [host], [cluster.host("proxy")]);
-    },
+    run: cutOff(anFx, (cluster) => [cluster.host("proxy")]),
   },
-  "packets lost": {
-    takes: ["network"],
-    run: async (cluster, random) => {
-      const host = random.pick(cluster.hosts);
-      const percent = 5 + random.below(36);
-      const undo = await lose(host, without(cluster.hosts, host), percent);
-      return { what: `${percent} % of the packets of ${host.name} lost`, undo };
-    },
-  },
-  "slow network": {
-    takes: ["network"],
-    run: async (cluster, random) => {
-      const host = random.pick([...hostsWith(cluster, "fx"), ...hostsWith(cluster, "patroni")]);
-      const delayMs = random.pick([5, 20, 100, 400]);
-      const isToEtcd = host.programs.has("patroni") && random.percent(50);
-      const etcd = hostsWith(cluster, "etcd").map(({ address }) => `${address}:2379`);
-      const proxy = await disturb(host, isToEtcd ? etcd : databaseAddresses(cluster, host));
-      proxy.order({ delayMs });
-      const what = `${delayMs} ms each way from ${host.name} to ${isToEtcd ? "etcd" : "PostgreSQL"}`;
-      return { what, undo: proxy.undo };
-    },
-  },
-  "connections broken in COMMIT": {
-    takes: ["network"],
-    run: breakCommits,
-  },
-  "disk full": {
-    takes: ["database"],
-    run: async (cluster, random) => {
-      const host = random.percent(60) ? await primaryOf(cluster) : random.pick(await standbysOf(cluster));
-      return fillDisk(host);
-    },
-  },
-  "clock jumps": {
-    takes: ["clock"],
-    run: async (cluster, random) => {
-      const host = random.pick([...hostsWith(cluster, "fx"), ...hostsWith(cluster, "patroni")]);
-      // Entries dated more than five minutes ahead are an audit finding.
-      const minutes = (1 + random.below(4)) * (random.percent(50) ? 1 : -1);
-      host.setClock(minutes * 60);
-      return {
-        what: `the clock of ${host.name} ${Math.abs(minutes)} minutes ${minutes > 0 ? "ahead" : "behind"}`,
-        undo: async () => host.setClock(0),
-      };
-    },
-  },
+  "packets lost": { takes: ["network"], run: losePackets },
+  "slow network": { takes: ["network"], run: slowDown },
+  "connections broken in COMMIT": { takes: ["network"], run: breakCommits },
+  "disk full": { takes: ["database"], run: fillDisk },
+  "clock jumps": { takes: ["clock"], run: setClock },
 };
+
+type Choice = (cluster: Cluster, random: Chance) => Host | Promise<Host>;
+
+/** Kills all processes of these programs, or of all programs of the host, at once. */
+function killed(who: Choice, programs?: readonly string[]): Fault["run"] {
+  return async (cluster, random) => {
+    const host = await who(cluster, random);
+    return kill(host, programs ?? [...host.programs.keys()]);
+  };
+}
+
+/** Stops all processes of these programs with SIGSTOP, until SIGCONT. */
+function stopped(who: Choice, programs: readonly string[]): Fault["run"] {
+  return async (cluster, random) => freeze(await who(cluster, random), programs);
+}
+
+/** Marks a fault of the primary that leaves its PostgreSQL to run, now or afterwards, without its Patroni. */
+function unwatched(run: Fault["run"]): Fault["run"] {
+  return async (cluster, random) => {
+    const primary = await primaryOf(cluster);
+    return { ...(await run(cluster, random)), unwatched: primary };
+  };
+}
+
+function handedOver(how: "switchover" | "failover"): Fault["run"] {
+  return async (cluster) => {
+    const { leader, candidate } = await changePrimary(cluster, how);
+    return { what: `${how} from ${leader} to ${candidate}` };
+  };
+}
+
+/** Cuts a host off from others, in one direction or both. */
+function cutOff(
+  who: Choice,
+  from: (cluster: Cluster, host: Host, random: Chance) => Host[] | Promise<Host[]>,
+): Fault["run"] {
+  return async (cluster, random) => {
+    const host = await who(cluster, random);
+    return separate(random, [host], await from(cluster, host, random));
+  };
+}
+
+function anyHost({ hosts }: Cluster, random: Chance): Host {
+  return random.pick(hosts);
+}
+
+function anFx(cluster: Cluster, random: Chance): Host {
+  return random.pick(hostsWith(cluster, "fx"));
+}
+
+async function aStandby(cluster: Cluster, random: Chance): Promise<Host> {
+  return random.pick(await standbysOf(cluster));
+}
+
+function fxOrDatabase(cluster: Cluster, random: Chance): Host {
+  return random.pick([...hostsWith(cluster, "fx"), ...hostsWith(cluster, "patroni")]);
+}
 
 async function primaryOf(cluster: Cluster): Promise<Host> {
   const primary = await leaderOf(cluster);
@@ -241,18 +193,11 @@ function programsOf(host: Host, programs: readonly string[]) {
   });
 }
 
-async function handOver(cluster: Cluster, how: "switchover" | "failover"): Promise<ActiveFault> {
-  const { leader, candidate } = await changePrimary(cluster, how);
-  return { what: `${how === "switchover" ? "switch-over" : "fail-over"} from ${leader} to ${candidate}` };
-}
-
-/** Kills all processes of these programs at once. */
 async function kill(host: Host, programs: readonly string[]): Promise<ActiveFault> {
   for (const program of programsOf(host, programs)) program.signal("SIGKILL");
   return { what: `kill -9 of ${titlesOf(programs)} of ${host.name}`, undo: () => startAgain([host]) };
 }
 
-/** Stops all processes of these programs with SIGSTOP, until SIGCONT. */
 async function freeze(host: Host, programs: readonly string[]): Promise<ActiveFault> {
   const all = programsOf(host, programs);
   for (const program of all) program.signal("SIGSTOP");
@@ -288,12 +233,23 @@ function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim().slice(0, 60);
 }
 
-async function cutOff(
-  random: Chance,
-  what: string,
-  part: readonly Host[],
-  rest: readonly Host[],
-): Promise<ActiveFault> {
+async function killMostOfEtcd(cluster: Cluster, random: Chance): Promise<ActiveFault> {
+  const hosts = hostsWith(cluster, "etcd");
+  const gone = without(hosts, random.pick(hosts));
+  const wounds = await Promise.all(gone.map((host) => kill(host, ["etcd"])));
+  return {
+    what: `kill -9 of two of three etcd: ${names(gone)}`,
+    undo: async () => void (await Promise.all(wounds.map(({ undo }) => undo?.()))),
+  };
+}
+
+async function splitNetwork(cluster: Cluster, random: Chance): Promise<ActiveFault> {
+  const part = shuffled(random, cluster.hosts).slice(0, 1 + random.below(cluster.hosts.length - 1));
+  const rest = cluster.hosts.filter((host) => !part.includes(host));
+  return separate(random, part, rest);
+}
+
+async function separate(random: Chance, part: readonly Host[], rest: readonly Host[]): Promise<ActiveFault> {
   const ways = (from: readonly Host[], to: readonly Host[]): Way[] =>
     from.flatMap((one) => to.map((other) => ({ from: one, to: other })));
   const side = random.weighted({ both: 2, to: 1, from: 1 });
@@ -302,7 +258,36 @@ async function cutOff(
     ...(side === "to" ? [] : ways(part, rest)),
   ]);
   const kind = { both: "to and from", to: "to", from: "from" }[side];
-  return { what: `nothing gets through ${kind} ${what}: the others are ${names(rest)}`, undo };
+  return { what: `nothing gets through ${kind} ${names(part)}: the others are ${names(rest)}`, undo };
+}
+
+async function losePackets(cluster: Cluster, random: Chance): Promise<ActiveFault> {
+  const host = random.pick(cluster.hosts);
+  const percent = 5 + random.below(36);
+  const undo = await lose(host, without(cluster.hosts, host), percent);
+  return { what: `${percent} % of the packets of ${host.name} lost`, undo };
+}
+
+async function slowDown(cluster: Cluster, random: Chance): Promise<ActiveFault> {
+  const host = fxOrDatabase(cluster, random);
+  const delayMs = random.pick([5, 20, 100, 400]);
+  const isToEtcd = host.programs.has("patroni") && random.percent(50);
+  const etcd = hostsWith(cluster, "etcd").map(({ address }) => `${address}:2379`);
+  const proxy = await disturb(host, isToEtcd ? etcd : databaseAddresses(cluster, host));
+  proxy.order({ delayMs });
+  const what = `${delayMs} ms each way from ${host.name} to ${isToEtcd ? "etcd" : "PostgreSQL"}`;
+  return { what, undo: proxy.undo };
+}
+
+async function setClock(cluster: Cluster, random: Chance): Promise<ActiveFault> {
+  const host = fxOrDatabase(cluster, random);
+  // Entries dated more than five minutes ahead are an audit finding.
+  const minutes = (1 + random.below(4)) * (random.percent(50) ? 1 : -1);
+  host.setClock(minutes * 60);
+  return {
+    what: `the clock of ${host.name} ${Math.abs(minutes)} minutes ${minutes > 0 ? "ahead" : "behind"}`,
+    undo: async () => host.setClock(0),
+  };
 }
 
 /** The addresses in fx's database URL, without the host's own. */
@@ -360,8 +345,9 @@ async function ready({ name, address }: Host): Promise<void> {
   throw new Error(`fx on ${name} was not soon ready after its start`);
 }
 
-/** Shrinks the disk of this host's PostgreSQL to its used size. */
-async function fillDisk(host: Host): Promise<ActiveFault> {
+/** Shrinks the disk of a PostgreSQL to its used size. */
+async function fillDisk(cluster: Cluster, random: Chance): Promise<ActiveFault> {
+  const host = random.percent(60) ? await primaryOf(cluster) : await aStandby(cluster, random);
   const disks = await host.exec("df", "-k", "--type=tmpfs", "--output=size,used,target");
   const [, size, used, disk] =
     disks

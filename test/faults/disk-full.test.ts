@@ -6,8 +6,8 @@ import { describe, test } from "node:test";
 import type { AuditReport } from "../../src/core/service.ts";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
-import { diskRefusal, smallDisk } from "../support/full-disk.ts";
 import { isProblem } from "../support/http.ts";
+import { cannotMount, smallDisk } from "../support/mounts.ts";
 import { runFx, type Served } from "../support/run-fx.ts";
 import { counted } from "../support/service.ts";
 import { centOrder, openAccount, sendOrder, serveFile } from "./orders.ts";
@@ -41,7 +41,7 @@ test("Orders fail while the disk is full, and are settled again when there is ro
   });
 });
 
-describe("A full disk", { skip: diskRefusal() ?? false }, () => {
+describe("A full disk", { skip: cannotMount }, () => {
   test("On a full disk, a server starts after SIGKILL, commands read, and orders are refused until there is room", async (t) => {
     const disk = smallDisk(t);
     const ledger = join(disk.path, "ledger.db");

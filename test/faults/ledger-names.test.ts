@@ -5,27 +5,22 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { adult } from "../support/fixture.ts";
-import { newFolder } from "../support/folder.ts";
 import { send } from "../support/http.ts";
+import { cannotMount, folderForMounts, mount } from "../support/mounts.ts";
 import { runFx, type Served, spawnFx } from "../support/run-fx.ts";
 import { until } from "../support/until.ts";
 import { openAccount, serveFile } from "./orders.ts";
 
 const pesel = adult();
-/** Mounts to undo at the end of the test. */
-const mounts: string[] = [];
-
 /** A folder with the ledger `data/fx.db` of a running server; its one account with 1,000 PLN is only in the log. */
 async function servedLedger(t: TestContext): Promise<{ folder: string; server: Served }> {
   const folder = folderOfData(t);
@@ -36,10 +31,7 @@ async function servedLedger(t: TestContext): Promise<{ folder: string; server: S
 }
 
 function folderOfData(t: TestContext): string {
-  t.after(() => {
-    for (const where of mounts.splice(0)) execFileSync("umount", ["--lazy", where]);
-  });
-  const folder = newFolder(t);
+  const folder = folderForMounts(t);
   mkdirSync(join(folder, "data"));
   return folder;
 }
@@ -91,30 +83,10 @@ const names: Record<string, Name> = {
     name: "mounted/fx.db",
     make: (folder) => {
       mkdirSync(join(folder, "mounted"));
-      mount(join(folder, "data"), join(folder, "mounted"));
+      mount(join(folder, "mounted"), "--bind", join(folder, "data"));
     },
   },
 };
-
-function mount(what: string, where: string): void {
-  execFileSync("mount", ["--bind", what, where], { stdio: "pipe" });
-  mounts.push(where);
-}
-
-const cannotMount = mountRefusal();
-
-function mountRefusal(): string | false {
-  const folder = mkdtempSync(join(tmpdir(), "fx-mount-"));
-  try {
-    execFileSync("mount", ["--bind", folder, folder], { stdio: "pipe" });
-    execFileSync("umount", [folder]);
-    return false;
-  } catch {
-    return "a bind mount takes root's rights";
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
 
 const isMounted = (what: string) => /mount/.test(what);
 
@@ -195,7 +167,7 @@ const refused: Record<string, Name & { readonly reason: RegExp }> = {
     name: "al one\\.db",
     make: (folder) => {
       writeFileSync(join(folder, "al one\\.db"), "");
-      mount(join(folder, "data/fx.db"), join(folder, "al one\\.db"));
+      mount(join(folder, "al one\\.db"), "--bind", join(folder, "data/fx.db"));
     },
     reason: /is mounted by itself.*Mount the folder/,
   },

@@ -1,26 +1,19 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, beforeEach, describe, test } from "node:test";
+import { before, beforeEach, describe, test } from "node:test";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult } from "../support/fixture.ts";
+import { newFolder } from "../support/folder.ts";
+import { cannotMount, smallDisk } from "../support/mounts.ts";
 import { type Ran, runFx, startFx } from "../support/run-fx.ts";
 import { openHere } from "../support/run-here.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "fx-full-"));
-const [disk, saved] = [join(folder, "disk"), join(folder, "saved")];
-const place = `sqlite:${join(disk, "fx.db")}`;
+const disk = smallDisk(undefined, 8);
+/** A disk for results only: the space of a deleted database is freed at an unknown time. */
+const other = smallDisk(undefined, 8);
+const saved = newFolder();
+const place = `sqlite:${join(disk.path, "fx.db")}`;
 const env = { FX_URL: place, FX_RATES: "demo" };
 const pesel = adult();
 const exchange = ["exchange", pesel, "--from", "PLN", "--to", "USD", "--to-buy", "1", "--yes"];
@@ -28,29 +21,7 @@ const accounts = 1000;
 /** Enough room for an order in the log, but not for a checkpoint of the log into the database. */
 const roomBytes = 128 * 1024;
 
-/** A disk for results only: the space of a deleted database is freed at an unknown time. */
-const other = join(folder, "other");
-
-function isMounted(path: string): boolean {
-  mkdirSync(path);
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", path], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const skip = [disk, other].every(isMounted)
-  ? false
-  : "a small file system cannot be mounted: that takes root's rights";
-after(() => {
-  // Lazily, as the driver keeps a database's files open until its statements are collected.
-  if (!skip) for (const path of [disk, other]) execFileSync("umount", ["--lazy", path]);
-  rmSync(folder, { recursive: true });
-});
-
-describe("On a disk with room for an order but none to close the database", { skip }, () => {
+describe("On a disk with room for an order but none to close the database", { skip: cannotMount }, () => {
   before(async () => {
     const server = await startFx(["--rates", "demo"], { env: { FX_DB: place } });
     const lines = Array.from({ length: accounts }, (_, index) => `Jan,Kowalski,${adult(index)},1000\n`);
@@ -60,14 +31,13 @@ describe("On a disk with room for an order but none to close the database", { sk
     // A killed server leaves its log behind.
     server.signal("SIGKILL");
     await server.ended;
-    cpSync(disk, saved, { recursive: true });
+    cpSync(disk.path, saved, { recursive: true });
   });
 
   beforeEach(() => {
-    for (const name of readdirSync(disk)) rmSync(join(disk, name));
-    cpSync(saved, disk, { recursive: true });
-    const { bavail, bsize } = statfsSync(disk);
-    writeFileSync(join(disk, "filler"), Buffer.alloc(bavail * bsize - roomBytes));
+    for (const name of readdirSync(disk.path)) rmSync(join(disk.path, name));
+    cpSync(saved, disk.path, { recursive: true });
+    disk.fill(roomBytes);
   });
 
   const closingFailed = /^Closing failed, .*: The store failed: .*the disk is full/;
@@ -82,7 +52,7 @@ describe("On a disk with room for an order but none to close the database", { sk
     assert.match(ran.stdout, /\nreceipt\t/);
     assert.equal(ran.exit, 0, ran.stderr);
     isWarned(ran);
-    rmSync(join(disk, "filler"));
+    disk.makeRoom();
     const { stdout, stderr, exit } = await runFx(["audit", "--json"], { env });
     const { ok, entries } = JSON.parse(stdout);
     assert.deepEqual([ok, entries, stderr, exit], [true, accounts + 1, "", 0]);
@@ -121,21 +91,21 @@ describe("On a disk with room for an order but none to close the database", { sk
   });
 
   test("The database is closed even if the disk has no room for it", async () => {
-    const store = openSqlite(join(disk, "fx.db"));
+    const store = openSqlite(join(disk.path, "fx.db"));
     await store.ping();
     await assert.rejects(store.close(), { code: "storage-unavailable" });
     await assert.rejects(store.ping(), { message: /not open|closed/ });
   });
 });
 
-describe("On a disk without room for the result", { skip }, () => {
-  test("A result that does not fit on the disk ends in exit 12, with the key", async () => {
-    const elsewhere = { FX_URL: `sqlite:${join(folder, "fx.db")}`, FX_RATES: "demo" };
+describe("On a disk without room for the result", { skip: cannotMount }, () => {
+  test("A result that does not fit on the disk ends in exit 12, with the key", async (t) => {
+    const elsewhere = { FX_URL: `sqlite:${join(newFolder(t), "fx.db")}`, FX_RATES: "demo" };
     await openHere(elsewhere.FX_URL);
-    const stdout = join(other, "results");
-    const { bsize } = statfsSync(other);
+    const stdout = join(other.path, "results");
+    const { bsize } = statfsSync(other.path);
     writeFileSync(stdout, Buffer.alloc(bsize - 10));
-    writeFileSync(join(other, "filler"), Buffer.alloc(statfsSync(other).bavail * bsize));
+    other.fill();
     const { stderr, exit } = await runFx([...exchange, "--key", "k-1"], { env: elsewhere, stdout });
     assert.equal(statSync(stdout).size, bsize, "as much as fits is written");
     assert.match(stderr, /^fx: The output cannot be written \(no space left on device\)\.\n.* --key k-1 /);
