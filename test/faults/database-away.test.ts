@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { LedgerService } from "../../src/ledger/service.ts";
@@ -9,6 +7,7 @@ import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { Network } from "../support/proxy.ts";
+import { headOf, openConnection } from "../support/raw-connection.ts";
 import { startFx } from "../support/run-fx.ts";
 import { until } from "../support/until.ts";
 import { centOrder, type OrderAnswer, sendOrder } from "./orders.ts";
@@ -94,41 +93,30 @@ async function overloadedSoon(url: string): Promise<readonly Promise<OrderAnswer
 
 /** Pipelines orders over several connections. */
 async function pipeline(url: string, count: number, name: string, connections: number) {
-  const { hostname, port } = new URL(url);
   const pipes = Array.from({ length: connections }, async (_, index) => {
-    const socket = connect(Number(port), hostname);
-    await once(socket, "connect");
-    let answers = "";
-    const closed = once(socket, "close");
-    socket.setEncoding("latin1").on("data", (chunk) => {
-      answers += chunk;
-    });
+    const connection = await openConnection(url);
     const mine = Math.ceil((count - index) / connections);
     for (let sent = 0; sent < mine; sent += 1) {
       const { key, ...body } = centOrder(adult(sent % accounts), `${name}-${index}-${sent}`);
       const text = JSON.stringify(body);
-      socket.write(
-        `POST /api/exchange/${body.pesel} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n` +
-          `Idempotency-Key: ${key}\r\nContent-Length: ${text.length}\r\n\r\n${text}`,
-      );
+      const headers = ["Content-Type: application/json", `Content-Length: ${text.length}`];
+      const head = headOf(`POST /api/exchange/${body.pesel}`, ...headers, `Idempotency-Key: ${key}`);
+      connection.socket.write(head + text);
     }
     return async () => {
-      const statuses = () => [...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status ?? "");
-      while (statuses().length < mine) {
-        assert.ok(!socket.closed, "the connection stays open until all are answered");
-        await Promise.race([once(socket, "data"), closed]);
-      }
-      socket.destroy();
-      return statuses();
+      await connection.until(new RegExp(`(HTTP/1\\.1 \\d{3}[\\s\\S]*){${mine}}`));
+      connection.socket.destroy();
+      return connection.statuses();
     };
   });
   const open = await Promise.all(pipes);
   return {
     /** Waits for all answers, and returns their number by status. */
     answers: async () => {
-      const all = (await Promise.all(open.map((statuses) => statuses()))).flat();
-      const counts: Record<string, number> = {};
-      for (const status of all) counts[status] = (counts[status] ?? 0) + 1;
+      const counts: Record<number, number> = {};
+      for (const statuses of open) {
+        for (const status of await statuses()) counts[status] = (counts[status] ?? 0) + 1;
+      }
       return counts;
     },
   };
