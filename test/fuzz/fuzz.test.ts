@@ -33,9 +33,11 @@ describe("The fuzzer's check of an answer", () => {
       }),
     );
   const good = answer(200, json, JSON.stringify(account));
+  const ofViewer = asked("account", "viewer");
+  const batch = { ...asked("bulk", "teller"), body: Buffer.from("{}\n") };
 
-  const cases: readonly [string, Asked, Answer, RegExp | undefined][] = [
-    ["accepts a correct answer", asked("account", "viewer"), good, undefined],
+  const cases: readonly [what: string, asked: Asked, answer: Answer, fault: RegExp | undefined][] = [
+    ["accepts a correct answer", ofViewer, good, undefined],
     ["finds a success without a token", asked("account"), good, /a success for nobody/],
     [
       "finds a success for too low a role",
@@ -43,51 +45,24 @@ describe("The fuzzer's check of an answer", () => {
       answer(200, json, "{}"),
       /for teller/,
     ],
-    [
-      "finds an undocumented status",
-      asked("account", "viewer"),
-      problem("account-exists", 409),
-      /not documented/,
-    ],
-    [
-      "finds an undocumented error code",
-      asked("account", "viewer"),
-      problem("underage", 400),
-      /code underage/,
-    ],
-    ["finds an internal error", asked("account", "viewer"), problem("internal", 500), /status 500/],
-    [
-      "finds a body that violates the schema",
-      asked("account", "viewer"),
-      answer(200, json, "{}"),
-      /required/,
-    ],
-    ["finds a body that is not JSON", asked("account", "viewer"), answer(200, json, "{"), /no JSON/],
-    [
-      "finds an error without problem details",
-      asked("account", "viewer"),
-      answer(404, json, "{}"),
-      /content type/,
-    ],
-    [
-      "finds a PESEL in a problem",
-      asked("account", "viewer"),
-      problem("account-not-found", 404, "80010112340"),
-      /PESEL/,
-    ],
-    ["finds a token in an answer", asked("account", "viewer"), answer(200, json, "fxt_o"), /a token/],
+    ["finds an undocumented status", ofViewer, problem("account-exists", 409), /not documented/],
+    ["finds an undocumented error code", ofViewer, problem("underage", 400), /code underage/],
+    ["finds an internal error", ofViewer, problem("internal", 500), /status 500/],
+    ["finds a body that violates the schema", ofViewer, answer(200, json, "{}"), /required/],
+    ["finds a body that is not JSON", ofViewer, answer(200, json, "{"), /no JSON/],
+    ["finds an error without problem details", ofViewer, answer(404, json, "{}"), /content type/],
+    ["finds a PESEL in a problem", ofViewer, problem("account-not-found", 404, account.pesel), /PESEL/],
+    ["finds a token in an answer", ofViewer, answer(200, json, "fxt_o"), /a token/],
     [
       "finds an unanswered line of a batch",
-      { ...asked("bulk", "teller"), body: Buffer.from("{}\n") },
+      batch,
       answer(200, "application/x-ndjson", ""),
       /lines {2}answered, of 1/,
     ],
   ];
   for (const [what, request, given, fault] of cases) {
     test(`The fuzzer's check ${what}`, () => {
-      const found = faultOf(request, given, document);
-      if (fault === undefined) assert.equal(found, undefined);
-      else assert.match(found ?? "nothing is wrong", fault);
+      assert.match(faultOf(request, given, document) ?? "nothing", fault ?? /^nothing$/);
     });
   }
 });

@@ -38,9 +38,13 @@ export async function underLoad(
   const history = new History(join(folder, "history.jsonl"));
   const seed = Math.floor(Math.random() * 1_000_000);
   const load = await Load.start({ answerWithinMs: 30_000, pauseMs: 5, ...options, history, seed });
-  await work(load);
-  const givenUp = await load.finish(60_000);
-  await history.close();
+  let givenUp = 0;
+  try {
+    await work(load);
+  } finally {
+    givenUp = await load.finish(60_000);
+    await history.close();
+  }
   if (givenUp > 0) throw new Error(`${givenUp} orders were not settled in the end`);
   return history;
 }
