@@ -36,7 +36,7 @@ export function mount(where: string, ...args: readonly string[]): void {
 
 export interface Disk {
   readonly path: string;
-  /** Leaves so many bytes of room. */
+  /** Fills the disk up to this room in bytes (default none). */
   fill(roomBytes?: number): void;
   makeRoom(): void;
 }
