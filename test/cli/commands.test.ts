@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { chmodSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { newFolder } from "../support/folder.ts";
@@ -13,9 +13,10 @@ import { maskVolatile } from "../support/volatile.ts";
  * after $ is shown with its output, where "! " begins the lines of stderr. They are written as in a shell:
  *
  * - `NAME=value fx …` sets variables, and `COLUMNS=80 fx …` is at a terminal of that width, shown without colours;
- * - `echo TEXT | fx …` is standard input, or typed at a terminal; `fx … < FILE` is a file as standard input; `> /dev/null` and
- *   `2> /dev/null` leave out one of both outputs, `| sort` orders the lines of stdout, and `| grep WORD` selects some;
- * - `cat > FILE` is followed by the file's lines after "| "; `cp NAME` brings one of test/fixtures;
+ * - `echo TEXT | fx …` is standard input, or typed at a terminal; `fx … < FILE` is a file as standard input; `> FILE` is
+ *   where stdout goes, `2> /dev/null` leaves stderr out, `| sort` orders the lines of stdout, and `| grep WORD` selects some;
+ * - `cat > FILE` is followed by the file's lines after "| "; `cp NAME` brings one of test/fixtures; `sed s/A/B/ FILE > OTHER`
+ *   replaces the first A of the whole file, a regular expression of JavaScript, and `sed $d` leaves its last line out;
  * - `serve NAME=value` starts a server with these settings, where the commands after it work;
  * - `answers WORD…` starts one that is no fx and that answers so in turn: `die` drops the connection, `404` is a page of
  *   that status, and `500:internal` a problem; `asked` shows the requests that it got since.
@@ -59,6 +60,13 @@ function answerOf(word: string): string {
   return code === undefined ? rawAnswer(Number(status)) : problemAnswer(Number(status), code);
 }
 
+/** A text after `s/A/B/` or `$d`. */
+function edited(text: string, command: string): string {
+  const [, part = "", other = ""] = /^s\/(.*)\/(.*)\/$/.exec(command) ?? [];
+  if (command === "$d") return text.replace(/.*\n$/, "");
+  return text.replace(new RegExp(part, "s"), () => other);
+}
+
 /** The first line of a request, its key and its token. */
 function requestShown(request: string): string {
   const lines = request.match(/^\w+ \S+(?= HTTP)|^(idempotency-key|authorization): [^\r]*/gim) ?? [];
@@ -97,7 +105,7 @@ async function play(
       .replaceAll(/\b0\.0\.0\.0:\d\d+/g, "0.0.0.0:<port>");
     return maskVolatile(named)
       .replaceAll(days, "<date>")
-      .replaceAll(/\bfx \d+\.\d+\.\d+/g, "fx <version>")
+      .replaceAll(/\bfx (\(?)\d+\.\d+\.\d+/g, "fx $1<version>")
       .replaceAll(/(?<=\btook\s+)\d+:\d\d/g, "<duration>");
   };
   const given = (line: string) =>
@@ -118,21 +126,22 @@ async function play(
     input: string,
   ): Promise<{ stdout: string; stderr?: string; exit?: unknown }> {
     const form =
-      /^(?:echo ?(?<typed>.*?) ?\| )?(?<set>(?:\w+=\S* )*)(?<what>\w+)(?<rest>.*?)(?: < (?<from>\S+))?(?<only> 2?> \/dev\/null)?(?: \| (?<filter>sort|grep \S+))?$/;
+      /^(?:echo ?(?<typed>.*?) ?\| )?(?<set>(?:\w+=\S* )*)(?<what>\w+)(?<rest>.*?)(?: < (?<from>\S+))?(?<silent> 2> \/dev\/null)?(?: > (?<to>\S+))?(?: \| (?<filter>sort|grep \S+))?$/;
     const {
       typed,
       set = "",
       what,
       rest = "",
       from,
-      only = "",
+      silent,
+      to,
       filter = "",
     } = form.exec(given(line))?.groups ?? {};
     const words = (text: string) =>
       (text.match(/(?:'[^']*'|[^\s'])+/g) ?? []).map((word) => word.replaceAll("'", ""));
     const [first = "", second = ""] = words(rest);
     const settings = (text: string) => Object.fromEntries(words(text).map((word) => word.split(/=(.*)/s)));
-    const path = (name: string) => join(cwd, name);
+    const path = (name: string) => resolve(cwd, name);
     if (what === "ls")
       return {
         stdout: namesIn(cwd)
@@ -150,8 +159,10 @@ async function play(
       const requests = answering?.requests.slice(shownRequests) ?? [];
       shownRequests += requests.length;
       return { stdout: requests.map(requestShown).join("") };
-    } else if (what === "cat" && first === ">") writeFileSync(path(second), input, { mode: 0o600 });
-    else if (what === "cat") return { stdout: readFileSync(path(first), "utf8") };
+    } else if (what === "cat" && to !== undefined) writeFileSync(path(to), input, { mode: 0o600 });
+    else if (what === "sed" && to !== undefined) {
+      writeFileSync(path(to), edited(readFileSync(path(second), "utf8"), first));
+    } else if (what === "cat") return { stdout: readFileSync(path(first), "utf8") };
     else {
       const { COLUMNS, ...own } = settings(set);
       const columns = COLUMNS === undefined ? {} : { columns: Number(COLUMNS) };
@@ -165,10 +176,8 @@ async function play(
       let lines = shownText(ran.stdout).split(/(?<=\n)/);
       if (filter === "sort") lines.sort();
       else if (filter !== "") lines = lines.filter((text) => text.includes(filter.slice("grep ".length)));
-      return {
-        ...{ exit: ran.exit, stdout: only === " > /dev/null" ? "" : lines.join("") },
-        stderr: only.startsWith(" 2") ? "" : ran.stderr,
-      };
+      if (to !== undefined) writeFileSync(path(to), lines.splice(0).join(""));
+      return { exit: ran.exit, stdout: lines.join(""), stderr: silent === undefined ? ran.stderr : "" };
     }
     return { stdout: "" };
   }
