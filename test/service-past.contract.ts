@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, before, describe, test } from "node:test";
+import type { Change } from "../src/core/change.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import type { ExchangeService, PageRequest, StatementRequest } from "../src/core/service.ts";
 import type { Subject } from "./service.contract.ts";
@@ -52,50 +53,37 @@ export function describePast(subjectNow: () => Subject): void {
       assert.deepEqual(await balancesAt(pesel, "2026-06-08T14:30:00Z"), ["1005.00 PLN", "7.00 USD"]);
     });
 
-    test("An account at a past time has the name of that time", async () => {
+    test("An account at a past time has the name of that time, and was blocked or closed if it was then, as in the list", async () => {
       const pesel = await personAt("2026-06-08T12:00:00Z");
-      await depositAt("2026-06-08T12:10:00Z", pesel, "5 PLN");
-      setClock("2026-06-08T13:00:00Z");
-      await service.change({ kind: "renaming", pesel, name: "Ewa", surname: "Lis", key: undefined });
-      await depositAt("2026-06-08T13:10:00Z", pesel, "5 PLN");
-      setClock("2026-06-08T15:00:00Z");
-      const names = ["12:30", "13:00", "14:00"].map(async (time) => {
-        const { name, surname } = await service.account(pesel, new Date(`2026-06-08T${time}:00Z`));
-        return `${name} ${surname}`;
-      });
-      assert.deepEqual(await Promise.all(names), ["Jan Kowalski", "Ewa Lis", "Ewa Lis"]);
-    });
-
-    test("An account at a past time is closed if it was then", async () => {
-      const pesel = await personAt("2026-06-08T12:00:00Z");
-      await service.change(cash("withdrawal", pesel, "1000 PLN"));
-      setClock("2026-06-08T13:00:00Z");
-      await service.change({ kind: "closing", pesel, key: undefined });
-      setClock("2026-06-08T14:00:00Z");
+      const changes: readonly [string, Change][] = [
+        ["12:20", { kind: "renaming", pesel, name: "Ewa", surname: "Lis" }],
+        ["12:40", { kind: "block", pesel, reason: "freeze" }],
+        ["13:00", { kind: "unblock", pesel, reason: "lifted" }],
+        ["13:10", cash("withdrawal", pesel, "1000 PLN")],
+        ["13:20", { kind: "closing", pesel }],
+      ];
+      for (const [time, change] of changes) {
+        setClock(`2026-06-08T${time}:00Z`);
+        await service.change(change);
+      }
+      setClock("2026-06-08T13:40:00Z");
       await service.createAccount(opening({ index: people }));
       setClock("2026-06-08T15:00:00Z");
-      const closed = ["12:30", "13:30", "14:30"].map(async (time) => {
-        return (await service.account(pesel, new Date(`2026-06-08T${time}:00Z`))).closed;
-      });
-      assert.deepEqual(await Promise.all(closed), [false, true, false]);
-    });
-
-    test("An account at a past time is blocked if it was then, and so it is in the list", async () => {
-      const pesel = await personAt("2026-06-08T12:00:00Z");
-      setClock("2026-06-08T13:00:00Z");
-      await service.change({ kind: "block", pesel, reason: "freeze" });
-      setClock("2026-06-08T14:00:00Z");
-      await service.change({ kind: "unblock", pesel, reason: "lifted" });
-      setClock("2026-06-08T15:00:00Z");
-      for (const [time, isBlocked] of [
-        ["12:30", false],
-        ["13:30", true],
-        ["14:30", false],
-      ] as const) {
+      for (const [time, surname, state] of [
+        ["12:10", "Kowalski", "open"],
+        ["12:20", "Lis", "open"],
+        ["12:50", "Lis", "blocked"],
+        ["13:05", "Lis", "open"],
+        ["13:30", "Lis", "closed"],
+        ["14:00", "Kowalski", "open"],
+      ]) {
         const at = new Date(`2026-06-08T${time}:00Z`);
-        assert.equal((await service.account(pesel, at)).blocked, isBlocked);
         const { items } = await service.accounts({ limit: 200, at });
-        assert.equal(items.find((listed) => listed.pesel === pesel)?.blocked, isBlocked);
+        const listed = items.find((each) => each.pesel === pesel) ?? assert.fail(`not listed at ${time}`);
+        for (const account of [await service.account(pesel, at), listed]) {
+          const expected = [surname, state === "blocked", state === "closed"];
+          assert.deepEqual([account.surname, account.blocked, account.closed], expected, time);
+        }
       }
     });
   });

@@ -36,69 +36,49 @@ async function valuesOf(name: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(([, , labels = "", value]) => [labels, Number(value)]));
 }
 
-describe("orders by pair", () => {
-  const count = () => valuesOf("fx_pair_orders_total");
-
-  test("Orders are counted by pair and outcome", async () => {
-    await exchange({}, { "idempotency-key": "k" });
-    await exchange({}, { "idempotency-key": "k" });
-    await exchange({ toBuy: 1e6 });
-    await exchange({ from: "usd", to: "pln", toBuy: undefined, toSell: 1 });
-    assert.deepEqual(await count(), {
-      'from="PLN",to="USD",result="settled"': 1,
+describe("orders", () => {
+  test("Orders are counted by pair and outcome, those of a batch too, and a pair that cannot be read or is not quoted is other", async () => {
+    const key = { "idempotency-key": "k" };
+    for (const [fields, headers] of [
+      [{}, key],
+      [{}, key],
+      [{ toBuy: 1e6 }, {}],
+      [{ from: "usd", to: "pln", toBuy: undefined, toSell: 1 }, {}],
+      [{ to: "ABC" }, {}],
+      [{ from: "ABD", to: "THB" }, {}],
+      [{ from: "x".repeat(500) }, {}],
+      [{ pesel: 1 }, {}],
+    ] as const) {
+      await exchange(fields, headers);
+    }
+    await sendBulk(server.url, [order, order, "{"]);
+    const byPair = await valuesOf("fx_pair_orders_total");
+    assert.deepEqual(byPair, {
+      'from="PLN",to="USD",result="settled"': 3,
       'from="PLN",to="USD",result="replayed"': 1,
       'from="PLN",to="USD",result="insufficient-funds"': 1,
       'from="USD",to="PLN",result="settled"': 1,
-    });
-  });
-
-  test("A currency that is not quoted has the label other", async () => {
-    await exchange({ to: "ABC" });
-    await exchange({ from: "ABD", to: "THB" });
-    await exchange({ from: "x".repeat(500) });
-    assert.deepEqual(await count(), {
       'from="PLN",to="other",result="unsupported-currency"': 1,
       'from="other",to="other",result="unsupported-currency"': 1,
       'from="other",to="USD",result="unsupported-currency"': 1,
+      'from="other",to="other",result="invalid-request"': 1,
     });
-  });
-
-  test("An order that cannot be read has the pair other", async () => {
-    await exchange({ pesel: 1 });
-    assert.deepEqual(await count(), { 'from="other",to="other",result="invalid-request"': 1 });
-  });
-
-  test("Orders by pair add up to the orders by result", async () => {
-    await exchange();
-    await exchange({ to: "ABC" });
-    await sendBulk(server.url, [order]);
     const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, one) => all + one);
-    assert.equal(sum(await count()), sum(await valuesOf("fx_orders_total")));
+    assert.equal(sum(byPair), sum(await valuesOf("fx_orders_total")));
   });
-});
 
-describe("what was exchanged", () => {
-  test("Amounts exchanged are counted in units of each currency, as the customer sold and bought", async () => {
-    await exchange();
+  test("Amounts exchanged are counted from 0 in units of each currency, as the customer sold and bought, without repeated and refused orders", async () => {
+    const exchanged = () => valuesOf("fx_exchanged_total");
+    const none = await exchanged();
+    assert.deepEqual([none['currency="PLN",side="sold"'], none['currency="USD",side="bought"']], [0, 0]);
+    for (const _ of [1, 2]) await exchange({}, { "idempotency-key": "k" });
     await exchange({ to: "JPY", toBuy: 100 });
-    const volume = await valuesOf("fx_exchanged_total");
+    await exchange({ toBuy: 1e6 });
+    const volume = await exchanged();
     assert.equal(volume['currency="USD",side="bought"'], 10);
     assert.equal(volume['currency="JPY",side="bought"'], 100);
     const left = balanceOf(await server.service.account(pesel), pln);
     assert.equal(volume['currency="PLN",side="sold"'], Number(100_000n - left) / 100);
-  });
-
-  test("Amounts exchanged start at 0 for each quoted currency", async () => {
-    const volume = await valuesOf("fx_exchanged_total");
-    assert.equal(volume['currency="PLN",side="sold"'], 0);
-    assert.equal(volume['currency="USD",side="bought"'], 0);
-  });
-
-  test("Amounts exchanged leave out repeated and refused orders", async () => {
-    await exchange({}, { "idempotency-key": "k" });
-    await exchange({}, { "idempotency-key": "k" });
-    await exchange({ toBuy: 1e6 });
-    assert.equal((await valuesOf("fx_exchanged_total"))['currency="USD",side="bought"'], 10);
   });
 });
 

@@ -86,18 +86,6 @@ describe("a server with a limit of 5 requests a second", () => {
     assert.ok(statuses(answers).has(429));
   });
 
-  test("The rate limit counts IPv6 addresses by network, since a client has a whole one", async (t) => {
-    const { ask } = await limited(t, { trustProxy: ["loopback"] });
-    const from = (network: string) =>
-      Promise.all(
-        Array.from({ length: many }, (_, index) =>
-          ask({ "x-forwarded-for": `${network}::${index.toString(16)}` }),
-        ),
-      );
-    assert.ok(statuses(await from("2001:db8:0:1")).has(429));
-    assert.equal((await ask({ "x-forwarded-for": "2001:db8:0:2::1" })).status, 200);
-  });
-
   const proxy = "127.0.0.1";
   const noAddresses =
     "client-1 unknown _hidden1 203.0.113.1.1 fe80::1%1 [2001:db8::1%1] ::1:: 1 203.0.113.1:port1 " +
@@ -115,7 +103,7 @@ describe("a server with a limit of 5 requests a second", () => {
     });
   }
 
-  test("The rate limit counts an IPv6 network once, however its addresses are written", async (t) => {
+  test("The rate limit counts an IPv6 network once, since a client has a whole one, however its addresses are written", async (t) => {
     for (const written of ["1::2:1:2:3:4", "1:0:0:2:0:0:0:9", "1:0:0:2:ffff::", "[1::2:a:b:c:d]:9"]) {
       const { ask } = await limited(t, { trustProxy: ["loopback"] });
       const from = (address: string) => ask({ "x-forwarded-for": address });
@@ -124,6 +112,7 @@ describe("a server with a limit of 5 requests a second", () => {
         await Promise.all(Array.from({ length: 4 * limit }, () => from("1:0:0:2::5")));
         return (await from(written)).status === 429;
       });
+      assert.equal((await from("1:0:0:3::1")).status, 200);
     }
   });
 

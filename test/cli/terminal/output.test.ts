@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Chalk } from "chalk";
 import {
   amountText,
   type Cell,
@@ -12,25 +11,7 @@ import {
 import { hasColor, type Screen } from "../../../src/cli/terminal/terminal.ts";
 import { parseCurrencyCode } from "../../../src/core/currency.ts";
 import { decimal } from "../../support/fixture.ts";
-import { keptText } from "../../support/written.ts";
-
-function screenOf(
-  columns: number | undefined,
-  options: Partial<Screen> = {},
-): Screen & { text: () => string } {
-  const rich = columns !== undefined;
-  const paint = new Chalk({ level: 0 });
-  return {
-    ...keptText(),
-    rich,
-    columns: columns ?? Number.POSITIVE_INFINITY,
-    rows: 24,
-    live: false,
-    paint,
-    unicode: true,
-    ...options,
-  };
-}
+import { screenOf } from "../../support/screen.ts";
 
 interface Title {
   readonly title: string;

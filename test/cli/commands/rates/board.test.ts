@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
-
 import { describe, test } from "node:test";
-import { Chalk } from "chalk";
 import { boardText, readBoard, sparkline } from "../../../../src/cli/commands/rates/board.ts";
-import type { Screen } from "../../../../src/cli/terminal/terminal.ts";
 import { FxError } from "../../../../src/core/errors.ts";
 import type { ExchangeService } from "../../../../src/core/service.ts";
 import { LedgerService } from "../../../../src/ledger/service.ts";
@@ -11,13 +8,7 @@ import { demoTables } from "../../../../src/rates/recorded.ts";
 import { tablesOf } from "../../../../src/rates/source.ts";
 import { openSqlite } from "../../../../src/sqlite/store.ts";
 import { tradedRates } from "../../../support/fixture.ts";
-import { keptText } from "../../../support/written.ts";
-
-function screenOf(options: Partial<Screen>): Screen & { text: () => string } {
-  const paint = new Chalk({ level: 0 });
-  const screen = { ...keptText(), rich: true, columns: 80, rows: 24, live: false, paint, unicode: true };
-  return { ...screen, ...options };
-}
+import { screenOf } from "../../../support/screen.ts";
 
 /** The service over all demo tables, which counts the requests for tables. */
 async function openCounted(rateTables?: ExchangeService["rateTables"]) {
@@ -42,27 +33,27 @@ async function openCounted(rateTables?: ExchangeService["rateTables"]) {
 describe("the board of rates", () => {
   test("The board of rates has the trend of every currency from one request", async () => {
     const { service, requests } = await openCounted();
-    const { inForce, trends } = await readBoard(service, screenOf({}));
+    const { inForce, trends } = await readBoard(service, screenOf(80));
     assert.deepEqual([...trends.keys()], [...inForce.table.rates.keys()]);
     assert.ok([...trends.values()].every((trend) => [...trend].length === 20));
     assert.equal(requests(), 1);
   });
 
   for (const [where, screen] of [
-    ["a pipe", { rich: false, columns: Number.POSITIVE_INFINITY }],
-    ["a narrow terminal", { columns: 50 }],
-    ["a terminal that shows only ASCII", { unicode: false }],
+    ["a pipe", screenOf(undefined)],
+    ["a narrow terminal", screenOf(50)],
+    ["a terminal that shows only ASCII", screenOf(80, { unicode: false })],
   ] as const) {
     test(`The board of rates for ${where} has no trends, and no request for them`, async () => {
       const { service, requests } = await openCounted();
-      const board = await readBoard(service, screenOf(screen));
+      const board = await readBoard(service, screen);
       assert.deepEqual([requests(), board.trends.size], [0, 0]);
     });
   }
 
   test("The board of rates is shown without trends, where they cannot be read", async () => {
     const { service } = await openCounted(() => Promise.reject(new FxError("rate-limited", "Too many.")));
-    const screen = screenOf({});
+    const screen = screenOf(80);
     const text = boardText(screen, await readBoard(service, screen));
     assert.match(
       text,
