@@ -10,9 +10,7 @@ import {
   balances,
   by,
   cursor,
-  endsAfterItBegins,
   entryId,
-  givenPeriod,
   keptHolder,
   key,
   money,
@@ -21,6 +19,7 @@ import {
   page,
   time,
 } from "./fields.ts";
+import { endsAfterItBegins, givenPeriod } from "./parameters.ts";
 
 /** Entries of the journal, which are receipts, too. */
 

@@ -1,8 +1,10 @@
 import * as z from "zod";
 import { formatDecimal } from "../core/decimal.ts";
 import type { Exchange, ExchangeTerms, Quote } from "../core/exchange.ts";
-import { amountText, date, money, orNull, rateValue, source, tableId, tableNumber } from "./fields.ts";
+import { date, money, orNull } from "./fields.ts";
 import { hasOneAmount, oneAmount, pair } from "./orders.ts";
+import { amountText } from "./parameters.ts";
+import { rateValue, source, tableId, tableNumber } from "./rate-fields.ts";
 
 /** Quotes, and the exchanges that orders are settled as. */
 

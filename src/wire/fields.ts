@@ -1,15 +1,13 @@
 import * as z from "zod";
 import type { CurrencyCode } from "../core/currency.ts";
 import { minorUnitDigits } from "../core/currency.ts";
-import { isDate } from "../core/date.ts";
-import { type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
+import { type Decimal, parseDecimal } from "../core/decimal.ts";
 import { exactNumber, knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
-import { notTradedCodes } from "../core/rates.ts";
 import { longestPage } from "../core/service.ts";
 import { parseTime } from "./times.ts";
 
 /**
- * The fields of which bodies, queries and answers are made. Each is defined once: it validates, converts between JSON and
+ * The fields of which bodies, lines and answers are made. Each is defined once: it validates, converts between JSON and
  * the core's types in both directions, and is published in the OpenAPI document. The core checks later, with better
  * messages, what is only in `meta`.
  */
@@ -64,30 +62,12 @@ export const date = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}$/)
   .meta({ format: "date", examples: ["2026-06-08"] });
-/** A date in a query. */
-export const givenDate = z
-  .string()
-  .refine((text) => isDate(text), "must be a date, such as 2026-06-08")
-  .meta({ format: "date", examples: ["2026-06-08"] });
 export const time = z
   .codec(z.iso.datetime(), z.custom<Date>(), {
     decode: (text) => new Date(text),
     encode: (at) => at.toISOString(),
   })
   .meta({ examples: ["2026-06-08T12:00:00.000Z"] });
-/** The parameters of a period. */
-export const givenPeriod = {
-  from: givenDate.optional().meta({ description: "The first day, in Poland" }),
-  to: givenDate.optional().meta({ description: "The last day, in Poland" }),
-};
-/** The arguments of `refine` for a period. */
-export const endsAfterItBegins: [
-  check: (period: { from?: string | undefined; to?: string | undefined }) => boolean,
-  problem: { path: string[]; error: string },
-] = [
-  ({ from, to }) => from === undefined || to === undefined || from <= to,
-  { path: ["to"], error: "must not be before from" },
-];
 /** A past time in a query, where a + may have become a space. */
 export const givenTime = z
   .codec(z.string(), z.custom<Date>(), {
@@ -102,38 +82,13 @@ export const givenTime = z
     examples: ["2026-06-08T12:00:00Z", "2026-06-08T14:00:00+02:00"],
   });
 
-export const tableNumber = z.string().meta({
-  pattern: "^[0-9]{1,3}/C/NBP/[0-9]{4}$",
-  description: "Number of a table C, as published",
-  examples: ["108/C/NBP/2026"],
-});
-export const tableId = z
-  .string()
-  .regex(/^[0-9a-f]{32}$/)
-  .meta({
-    description: "Identifies one table of one source. A correction keeps the number and has another id",
-    examples: ["2f1e64f8be8d4d2f9b0a1c64c8bd0c11"],
-  });
 export const tableInForce = z.string().meta({
   pattern: "^([0-9]{1,3}/C/NBP/[0-9]{4}|[0-9a-f]{32})$",
   description: "Exchange only at this table, named by its number or its id",
   examples: ["108/C/NBP/2026"],
 });
-export const reasonCode = orNull(z.enum(notTradedCodes)).meta({
-  description:
-    "`reason` as a code: there is no table, it takes effect later, it is too old, the ledger trades at another source, or trading is suspended",
-});
-export const source = z
-  .string()
-  .meta({ description: "nbp, demo, the path of a file, or the base URL of an API", examples: ["nbp"] });
-
 export const entryId = z.string().meta({
   format: "uuid",
-  description: "Id of an entry of the journal, and of its receipt",
-  examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
-});
-export const receiptId = z.string().meta({
-  pattern: "^[0-9a-fA-F-]{8,36}$",
   description: "Id of an entry of the journal, and of its receipt",
   examples: ["019e9a70-3c5e-7000-8000-5d1f0c2b7a11"],
 });
@@ -142,17 +97,6 @@ export const key = z
   .string()
   .refine((text) => /^[!-~]{1,255}$/.test(text), "must be 1 to 255 visible ASCII characters")
   .meta({ pattern: "^[!-~]{1,255}$", examples: ["2026-11-payroll:17"] });
-/** An idempotency key as the header has it. */
-export const idempotencyKey = z.string().meta({
-  pattern: '^([!#-~][!-~]{0,254}|"([!#-\\[\\]-~]|\\\\["\\\\]){1,255}")$',
-  description:
-    "1 to 255 visible ASCII characters, bare or quoted. A request repeated with the same key and body has no further " +
-    "effect and gets the first answer, even if that was a refusal (kept for 30 days). The body is the same if it means " +
-    "the same: spaces, the order of fields and another way to write an amount do not count. Only `rate-changed`, " +
-    "`rates-unavailable`, 5xx and requests that are wrong in themselves leave the key free. A key that another token " +
-    "used is refused",
-  examples: ["7f3a6c1e-9d0b-4f57-8a52-6f6f4f1f0f7e"],
-});
 export const by = z
   .string()
   .optional()
@@ -177,7 +121,7 @@ export const page = {
 export const next = orNull(cursor).meta({ description: "The cursor of the next page; null on the last" });
 
 /** A number that stands for exactly its shortest text. */
-const decimalNumber = z.codec(z.number(), z.custom<Decimal>(), {
+export const decimalNumber = z.codec(z.number(), z.custom<Decimal>(), {
   decode: (number, context) => parseDecimal(String(number)) ?? reject(context, "must be a decimal number"),
   encode: exactNumber,
 });
@@ -196,16 +140,6 @@ export const initialAmount = decimalNumber.meta({
   description: "The initial balance in PLN, with at most 2 decimals",
   examples: [1000],
 });
-/** An amount in a query. */
-export const amountText = z
-  .codec(z.string(), z.custom<Decimal>(), {
-    decode: (text, context) =>
-      parseDecimal(text) ?? reject(context, "must be a decimal number, such as 12.30"),
-    encode: (amount) => formatDecimal(amount),
-  })
-  .meta({ ...orderAmount.meta(), type: "number" });
-export const rateValue = decimalNumber.meta({ format: "double", exclusiveMinimum: 0, examples: [4.2963] });
-
 /** An amount of money: `Money` as JSON has it. */
 const moneyJson = z
   .object({
@@ -249,58 +183,10 @@ export function decodeMoney({ symbol, amount }: MoneyJson, context: Faults): Mon
     : { currency: symbol as CurrencyCode, minor };
 }
 
-function minorOf(amount: string, symbol: string): bigint | undefined {
+export function minorOf(amount: string, symbol: string): bigint | undefined {
   const digits = minorUnitDigits(symbol as CurrencyCode);
   const decimal = parseDecimal(amount);
   return decimal && digits !== undefined ? minorUnitsOf(decimal, digits) : undefined;
-}
-
-/** Amounts that customers hold together, or the house owes: of either sign, and exact like every amount. */
-export const total = z.union([z.number().meta({ format: "double" }), z.string()]).meta({
-  description: "A number; a string of the digits where a JSON number would round the total",
-  examples: [1234.5],
-});
-export const totalOfMoney = z.codec(z.object({ symbol: currency, amount: total }), z.custom<Money>(), {
-  decode: ({ symbol, amount }, context) => ({
-    currency: symbol as CurrencyCode,
-    minor: decodeTotal(amount, symbol, context),
-  }),
-  encode: ({ currency, minor }) => ({ symbol: currency, amount: encodeTotal(minor, currency) }),
-});
-
-type Totals<Name extends string, Total> = Readonly<Record<Name, Total>>;
-type TotalJson = z.input<typeof total>;
-
-/** Totals in one currency, in minor units. */
-export function decodeTotals<Name extends string>(
-  totals: Totals<Name, TotalJson>,
-  symbol: string,
-  context: Faults,
-): Totals<Name, bigint> {
-  return eachOf(totals, (amount) => decodeTotal(amount, symbol, context));
-}
-
-export function encodeTotals<Name extends string>(
-  totals: Totals<Name, bigint>,
-  currency: CurrencyCode,
-): Record<Name, TotalJson> {
-  return eachOf(totals, (minor) => encodeTotal(minor, currency));
-}
-
-function eachOf<Name extends string, From, To>(totals: Totals<Name, From>, convert: (total: From) => To) {
-  const converted = Object.entries<From>(totals).map(([name, value]) => [name, convert(value)]);
-  return Object.fromEntries(converted) as Record<Name, To>;
-}
-
-/** The total as a number, or as a string where a JSON number cannot say it exactly. */
-function encodeTotal(minor: bigint, currency: CurrencyCode): TotalJson {
-  const digits = formatDecimal({ coefficient: minor, scale: knownDigits(currency) });
-  const number = Number(digits);
-  return minorOf(String(number), currency) === minor ? number : digits;
-}
-
-function decodeTotal(total: TotalJson, symbol: string, context: Faults): bigint {
-  return minorOf(String(total), symbol) ?? reject(context, "is no amount of a known currency");
 }
 
 /** A value that JSON has as null where it is absent. */
@@ -329,7 +215,7 @@ export function wholeNumber(least: number, most: number, usual: number) {
 /** The value under conversion, and the list to which a failed conversion adds its reason. */
 export type Faults = Pick<z.core.ParsePayload, "value" | "issues">;
 
-function reject({ value, issues }: Faults, message: string): never {
+export function reject({ value, issues }: Faults, message: string): never {
   issues.push({ code: "custom", input: value, message });
   return z.NEVER;
 }

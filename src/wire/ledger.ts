@@ -2,21 +2,9 @@ import * as z from "zod";
 import type { CurrencyCode } from "../core/currency.ts";
 import { exportFormats, type Position, type Till } from "../core/service.ts";
 import { hash } from "./audit.ts";
-import {
-  count,
-  currency,
-  date,
-  decodeTotals,
-  encodeTotals,
-  entryId,
-  givenDate,
-  givenPeriod,
-  givenTime,
-  orNull,
-  time,
-  total,
-  totalOfMoney,
-} from "./fields.ts";
+import { count, currency, date, entryId, givenTime, orNull, time } from "./fields.ts";
+import { givenDate, givenPeriod } from "./parameters.ts";
+import { decodeTotals, encodeTotals, total, totalOfMoney } from "./totals.ts";
 
 /** The house's position, and exports of the journal. */
 

@@ -2,9 +2,10 @@ import * as z from "zod";
 import type { AnswerCode } from "../core/errors.ts";
 import { bulkType } from "./bulk.ts";
 import { housePlace } from "./cash.ts";
-import { idempotencyKey, pesel, receiptId, symbol, tableInForce } from "./fields.ts";
+import { pesel, symbol, tableInForce } from "./fields.ts";
 import { errorsOf, hasLines, type Operation, takesKey } from "./operation.ts";
 import { operations } from "./operations.ts";
+import { idempotencyKey, receiptId } from "./parameters.ts";
 import { statusOf } from "./problem.ts";
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;

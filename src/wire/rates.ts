@@ -1,19 +1,8 @@
 import * as z from "zod";
 import type { CurrencyCode } from "../core/currency.ts";
 import type { LatestTable, Rate, RateOfTable, RateTable, TradingState } from "../core/rates.ts";
-import {
-  currency,
-  date,
-  givenText,
-  orNull,
-  rateValue,
-  reasonCode,
-  source,
-  tableId,
-  tableNumber,
-  time,
-  wholeNumber,
-} from "./fields.ts";
+import { currency, date, givenText, orNull, time, wholeNumber } from "./fields.ts";
+import { rateValue, reasonCode, source, tableId, tableNumber } from "./rate-fields.ts";
 
 /** Rate tables and the history of rates. */
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { date, orNull, reasonCode, source, tableNumber, time } from "./fields.ts";
+import { date, orNull, time } from "./fields.ts";
+import { reasonCode, source, tableNumber } from "./rate-fields.ts";
 import { roles } from "./role.ts";
 
 /** Answers about the server itself and about its caller. */

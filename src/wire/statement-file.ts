@@ -5,7 +5,7 @@ import type { Receipt } from "../core/journal.ts";
 import { longestPage, type StatementFormat, statementFormats } from "../core/service.ts";
 import { camt053, type StatementSource } from "./camt-053.ts";
 import { entry } from "./entries.ts";
-import { endsAfterItBegins, givenPeriod } from "./fields.ts";
+import { endsAfterItBegins, givenPeriod } from "./parameters.ts";
 import { csvLine, statementCells, statementHeadings } from "./statement-csv.ts";
 
 /** The media type of a statement, and how the name of its file ends. */
