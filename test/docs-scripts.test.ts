@@ -155,6 +155,18 @@ describe("The scripts of docs/OPERATIONS.md for SQLite, beside a server that ask
       assert.match(stdout, /\ncompared\t1\n/);
     });
 
+    test("A checkpoint later than now, or a folder that cannot be listed, ends it before the audit", async (t) => {
+      const before = made();
+      const late = join(folder, "2999-01-01T000000Z.checkpoint");
+      writeFileSync(late, "");
+      const ran = await nightly();
+      assert.match(ran.stderr, /^fx-checkpoint: 2999-01-01T000000Z\.checkpoint is later than now/);
+      rmSync(late);
+      writeFileSync(desk.path("bin/ls"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+      t.after(() => rmSync(desk.path("bin/ls")));
+      assert.deepEqual([ran.exit, (await nightly()).exit, made()], [2, 1, before]);
+    });
+
     test("A ledger that lacks entries exits with 11 and gets no checkpoint, on each night again", async () => {
       const copy = desk.path("copy.db");
       const before = made();

@@ -15,7 +15,8 @@ import { basename, dirname, isAbsolute, join } from "node:path";
 
 /**
  * A file that gets its name when it is whole and on disk, and never in place of another file. Until then it is a draft
- * under a random name. Nothing is left of one that is closed without being kept, or whose process exits.
+ * under a random name. Nothing is left of one that is closed without being kept, or whose process exits, unless the
+ * folder lets nothing be removed.
  */
 export class NewFile {
   /** The name that it gets, without symbolic links. */
@@ -23,7 +24,13 @@ export class NewFile {
   /** The name that it has until then. */
   readonly draft: string;
   readonly #descriptor: number;
-  readonly #remove = () => rmSync(this.draft, { force: true });
+  readonly #remove = () => {
+    try {
+      rmSync(this.draft, { force: true });
+    } catch {
+      // In a folder where files can only be added, the draft stays.
+    }
+  };
 
   /**
    * @param mode less what the umask takes away
@@ -50,12 +57,7 @@ export class NewFile {
     fsyncSync(this.#descriptor);
     nameUnlessTaken(this.draft, this.path);
     this.#remove();
-    const folder = openSync(dirname(this.path), "r");
-    try {
-      fsyncSync(folder);
-    } finally {
-      closeSync(folder);
-    }
+    syncFolder(dirname(this.path));
   }
 
   close(): void {
@@ -111,6 +113,22 @@ function nameUnlessTaken(draft: string, path: string): void {
     if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(codeOf(error) ?? "")) throw error;
     if (existsSync(path)) throw taken(path);
     renameSync(draft, path);
+  }
+}
+
+/** A folder that may not be read cannot be synchronized by its users. */
+function syncFolder(path: string): void {
+  let folder: number;
+  try {
+    folder = openSync(path, "r");
+  } catch (error) {
+    if (codeOf(error) === "EACCES") return;
+    throw error;
+  }
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
   }
 }
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -18,6 +20,7 @@ import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { runHere } from "../support/run-here.ts";
 
+const nobody = 65534;
 const env = { FX_URL: "sqlite:ledger/fx.db", FX_DB: "sqlite:ledger/fx.db", FX_RATES: "demo" };
 const account = ["--name", "Jan", "--surname", "Nowak", "--pln", "5"];
 /** The line is refused, because there is no such account. */
@@ -131,6 +134,39 @@ describe("a file that is being made", () => {
     assert.ok(!existsSync(file.path));
     file.close();
     assert.deepEqual(readdirSync(folder), []);
+  });
+
+  const isRoot = process.getuid?.() === 0;
+
+  test("A file gets its name in a folder that may be written and not be read", (t) => {
+    const folder = newFolder(t);
+    // Root may read every folder.
+    if (isRoot) chownSync(folder, nobody, nobody);
+    chmodSync(folder, 0o300);
+    if (isRoot) process.seteuid?.(nobody);
+    try {
+      const file = new NewFile(join(folder, "new.file"));
+      file.keep();
+      file.close();
+      assert.deepEqual([existsSync(file.path), existsSync(file.draft)], [true, false]);
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+      chmodSync(folder, 0o700);
+    }
+  });
+
+  test("A file gets its name in a folder where files can be added and not be removed", (t) => {
+    const folder = newFolder(t);
+    if (spawnSync("chattr", ["+a", folder]).status !== 0) return t.skip("chattr +a takes root's rights");
+    try {
+      const file = new NewFile(join(folder, "new.file"));
+      file.write("of fx");
+      file.keep();
+      file.close();
+      assert.equal(readFileSync(file.path, "utf8"), "of fx");
+    } finally {
+      spawnSync("chattr", ["-a", folder]);
+    }
   });
 
   test("A file that is being made leaves nothing if its process exits", (t) => {
