@@ -16,7 +16,7 @@ import type { PageRequest, Recorded, Settlement } from "../../src/core/service.t
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openRates } from "../../src/rates/open.ts";
-import { chanceFrom } from "../support/chance.ts";
+import { Chance } from "../support/chance.ts";
 import { adult, decimal, now } from "../support/fixture.ts";
 import { valueAtBid } from "../support/fractions.ts";
 import { everyPage } from "../support/service.ts";
@@ -28,7 +28,12 @@ const dayMs = 86_400_000;
 const accounts = 6;
 const steps = 25;
 const requestsPerStep = 8;
+const faults: readonly Fault[] = [
+  ...(["none", "none", "none", "fails"] as const),
+  ...(["answer lost", "dies before", "dies after"] as const),
+];
 const actors = [undefined, "counter 1", "counter 2"];
+const initials = "0 0.01 1000 1000 250000.50 0.001 -1 9999999999999.99 1e13".split(" ");
 const currencies = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR", "THB"];
 
 /**
@@ -68,7 +73,7 @@ interface Process {
 }
 
 class Game {
-  readonly #chance: () => number;
+  readonly #chance: Chance;
   readonly #open: () => Promise<Store>;
   readonly #model = new Model();
   readonly #sent: Request[] = [];
@@ -79,10 +84,9 @@ class Game {
   #newest = this.#clock;
 
   constructor(seed: number, open: () => Promise<Store>) {
-    this.#chance = chanceFrom(seed);
+    this.#chance = new Chance(seed);
     this.#open = open;
-    const below = (limit: number) => this.#below(limit);
-    this.#banks = ["http://bank", "http://other-bank"].map((name) => new Bank(name, below));
+    this.#banks = ["http://bank", "http://other-bank"].map((name) => new Bank(name, this.#chance));
   }
 
   async play(): Promise<void> {
@@ -107,28 +111,20 @@ class Game {
     this.#turnClock();
     if (this.#clock < this.#newest - aheadAtMostMs) return this.#stepWithWrongClock();
     const today = warsawDate(new Date(this.#clock));
-    for (const bank of this.#banks) if (this.#below(3) === 0) bank.publish(today);
-    const place = this.#below(this.#processes.length);
+    for (const bank of this.#banks) if (this.#chance.below(3) === 0) bank.publish(today);
+    const place = this.#chance.below(this.#processes.length);
     const known = this.#processes[place] as Process;
-    if (this.#below(3) === 0) {
+    if (this.#chance.below(3) === 0) {
       await known.rates.close();
       this.#processes[place] = await this.#look(known.bank, known.store);
     }
     const { service, store, rates, bank } = this.#processes[place] as Process;
     await this.#tellTable(this.#processes[place] as Process);
-    if (this.#below(5) === 0) await this.#changeTrading();
-    store.fault = this.#pick<Fault>([
-      "none",
-      "none",
-      "none",
-      "fails",
-      "answer lost",
-      "dies before",
-      "dies after",
-    ]);
+    if (this.#chance.below(5) === 0) await this.#changeTrading();
+    store.fault = this.#chance.pick(faults);
     const { fault } = store;
     const before = new Set(this.#entries());
-    await this.#turn(service, store, 1 + this.#below(requestsPerStep));
+    await this.#turn(service, store, 1 + this.#chance.below(requestsPerStep));
     store.fault = "none";
     if (fault.startsWith("dies")) {
       await rates.close();
@@ -142,9 +138,10 @@ class Game {
 
   /** Any process suspends or resumes trading, for all of them. */
   async #changeTrading(): Promise<void> {
-    const { service } = this.#pick(this.#processes);
-    const reason = this.#below(3) === 0 ? this.#pick(["a check", "the bank's error"]) : undefined;
-    const answer = service.changeTrading({ reason, by: this.#pick([undefined, "anna"]) });
+    const { service } = this.#chance.pick(this.#processes);
+    const reason =
+      this.#chance.below(3) === 0 ? this.#chance.pick(["a check", "the bank's error"]) : undefined;
+    const answer = service.changeTrading({ reason, by: this.#chance.pick([undefined, "anna"]) });
     const { refused } = (await answer.then(
       ({ suspension }) => assert.equal(suspension?.reason, reason),
       ({ code }) => ({ refused: code }),
@@ -163,23 +160,24 @@ class Game {
 
   /** Sets the clock ahead of its highest value or back from it, by up to five minutes or up to two days. */
   #turnClock(): void {
-    const isBack = this.#below(8) === 0;
-    const furthest = this.#below(2) === 0 ? aheadAtMostMs : 2 * dayMs;
-    this.#clock = this.#newest + (isBack ? -this.#below(furthest + 1) : this.#below(12 * 3_600_000));
+    const isBack = this.#chance.below(8) === 0;
+    const furthest = this.#chance.below(2) === 0 ? aheadAtMostMs : 2 * dayMs;
+    this.#clock =
+      this.#newest + (isBack ? -this.#chance.below(furthest + 1) : this.#chance.below(12 * 3_600_000));
     this.#newest = Math.max(this.#newest, this.#clock);
     this.#model.clock = this.#clock;
   }
 
   /** A step with a wrong clock, without banks and exchanges: an audit reports entries dated before their table. */
   async #stepWithWrongClock(): Promise<void> {
-    const process = this.#pick(this.#processes);
+    const process = this.#chance.pick(this.#processes);
     const { service, store } = process;
     await this.#tellTable(process);
-    store.fault = this.#pick<Fault>(["none", "fails", "answer lost"]);
+    store.fault = this.#chance.pick<Fault>(["none", "fails", "answer lost"]);
     await this.#turn(
       service,
       store,
-      1 + this.#below(requestsPerStep),
+      1 + this.#chance.below(requestsPerStep),
       (request) => request.kind !== "exchange",
     );
     store.fault = "none";
@@ -188,14 +186,14 @@ class Game {
 
   /** Opens or refreshes the rates of a process: both read the ledger and judge alike. */
   async #look(bank: Bank, store: FaultyStore): Promise<Process> {
-    const { id, number } = this.#pick(bank.published);
-    const override = this.#below(3) === 0 ? this.#pick([id, number]) : undefined;
-    bank.mood = this.#pick(["answers", "answers", "answers", "lags", "fails"]);
+    const { id, number } = this.#chance.pick(bank.published);
+    const override = this.#chance.below(3) === 0 ? this.#chance.pick([id, number]) : undefined;
+    bank.mood = this.#chance.pick(["answers", "answers", "answers", "lags", "fails"]);
     const rates = await openRates({
       source: bank,
       ledger: store,
       role: "serve",
-      changeSource: this.#below(8) === 0 ? this.#pick(this.#banks).name : undefined,
+      changeSource: this.#chance.below(8) === 0 ? this.#chance.pick(this.#banks).name : undefined,
       operator: "anna@desk",
       now: () => new Date(this.#clock),
       maxAgeDays: 36_500,
@@ -307,18 +305,18 @@ class Game {
     this.#clock = this.#newest + 40 * dayMs;
     const customers = this.#customers().sort(([one], [other]) => (one < other ? -1 : 1));
     for (let looks = 0; looks < 4 && customers.length > 0; looks += 1) {
-      const offset = this.#pick([-1, 0, 1, 30 * 60_000, -30 * dayMs]);
-      const at = new Date(this.#pick(this.#entries()).timeMs + offset);
+      const offset = this.#chance.pick([-1, 0, 1, 30 * 60_000, -30 * dayMs]);
+      const at = new Date(this.#chance.pick(this.#entries()).timeMs + offset);
       await this.#comparePosition(service, at);
-      const limit = this.#pick([1, 2, 3, 7, 200]);
+      const limit = this.#chance.pick([1, 2, 3, 7, 200]);
       const open = customers.flatMap(([pesel, { entries }]) => accountAt(pesel, entries, at) ?? []);
-      const sought = this.#pick(["", "jan", "kow", "nowak"]);
+      const sought = this.#chance.pick(["", "jan", "kow", "nowak"]);
       const isSought = ({ name = "", surname = "" }) =>
         [name, ...surname.split("-")].some((word) => word.toLowerCase().startsWith(sought));
       const name = sought === "" ? undefined : [sought];
       const listed = await everyPage((page) => service.accounts({ ...page, at, name }), limit);
       assert.deepEqual(listed.map(told), open.filter(isSought), `accounts at ${at.toISOString()}`);
-      const [pesel, { entries }] = this.#pick(customers);
+      const [pesel, { entries }] = this.#chance.pick(customers);
       const then = await service.account(pesel as Pesel, at).then(told, ({ code }) => code);
       assert.deepEqual(then, accountAt(pesel, entries, at) ?? "account-not-found");
       await this.#compareStatement(service, pesel as Pesel, limit);
@@ -329,8 +327,8 @@ class Game {
   async #compareStatement(service: LedgerService, pesel: Pesel, limit: number): Promise<void> {
     const { entries = [] } = this.#model.accounts.get(pesel) ?? {};
     const dateOf = ({ timeMs }: ModelEntry) => warsawDate(new Date(timeMs));
-    const days = [this.#pick(entries), this.#pick(entries)].map(dateOf).sort();
-    const [from, to] = days.map((day) => (this.#below(4) === 0 ? undefined : day));
+    const days = [this.#chance.pick(entries), this.#chance.pick(entries)].map(dateOf).sort();
+    const [from, to] = days.map((day) => (this.#chance.below(4) === 0 ? undefined : day));
     const isIn = (entry: ModelEntry) =>
       (from ?? "") <= dateOf(entry) && dateOf(entry) <= (to ?? "9999-12-31");
     const idsOf = (some: readonly ModelEntry[]) =>
@@ -347,7 +345,7 @@ class Game {
       [before, through].map((some) => heldAfter(some)),
       about,
     );
-    const at = this.#below(entries.length);
+    const at = this.#chance.below(entries.length);
     for (const [cursor, expected] of [
       [undefined, entries],
       [entries[at]?.id, entries.slice(0, at)],
@@ -409,41 +407,38 @@ class Game {
 
   /** A new request, a repeated one, or a new one under a used key. */
   #nextRequest(): Request {
-    const earlier = this.#sent.length > 0 && this.#below(4) === 0 ? this.#pick(this.#sent) : undefined;
-    const by = this.#pick(actors);
-    if (earlier !== undefined && this.#below(4) > 0) return this.#below(4) > 0 ? earlier : { ...earlier, by };
-    const key = earlier?.key ?? (this.#below(3) > 0 ? `key-${this.#below(1e9)}` : undefined);
+    const earlier =
+      this.#sent.length > 0 && this.#chance.below(4) === 0 ? this.#chance.pick(this.#sent) : undefined;
+    const by = this.#chance.pick(actors);
+    if (earlier !== undefined && this.#chance.below(4) > 0)
+      return this.#chance.below(4) > 0 ? earlier : { ...earlier, by };
+    const key = earlier?.key ?? (this.#chance.below(3) > 0 ? `key-${this.#chance.below(1e9)}` : undefined);
     const asked =
-      this.#below(10) === 0 ? this.#ofHouse(key) : this.#request(adult(this.#below(accounts)), key);
+      this.#chance.below(10) === 0
+        ? this.#ofHouse(key)
+        : this.#request(adult(this.#chance.below(accounts)), key);
     const request = { ...asked, by };
     if (key !== undefined) this.#sent.push(request);
     return request;
   }
 
   #ofHouse(key: string | undefined): Request {
-    const pesel = houseNumber(this.#pick(housePlaces));
-    if (this.#below(5) === 0) {
+    const pesel = houseNumber(this.#chance.pick(housePlaces));
+    if (this.#chance.below(5) === 0) {
       return { kind: "reversal", pesel, reverses: this.#receipt(pesel), reason: "a slip", key };
     }
-    return { kind: this.#pick(["deposit", "withdrawal"] as const), pesel, ...this.#cash(), key };
+    return { kind: this.#chance.pick(["deposit", "withdrawal"] as const), pesel, ...this.#cash(), key };
   }
 
   #request(pesel: Pesel, key: string | undefined): Request {
-    const holder = { name: this.#pick(["Jan", "Łucja"]), surname: this.#pick(["Kowalski", "Żółć-Nowak"]) };
+    const holder = {
+      name: this.#chance.pick(["Jan", "Łucja"]),
+      surname: this.#chance.pick(["Kowalski", "Żółć-Nowak"]),
+    };
     const isOpen = this.#model.accounts.get(pesel)?.closed === false;
-    switch (isOpen || this.#below(3) === 0 ? this.#below(13) : 0) {
+    switch (isOpen || this.#chance.below(3) === 0 ? this.#chance.below(13) : 0) {
       case 0: {
-        const initial = this.#pick([
-          "0",
-          "0.01",
-          "1000",
-          "1000",
-          "250000.50",
-          "0.001",
-          "-1",
-          "9999999999999.99",
-          "1e13",
-        ]);
+        const initial = this.#chance.pick(initials);
         return { kind: "opening", pesel, ...holder, initial: decimal(initial), key };
       }
       case 1:
@@ -468,10 +463,10 @@ class Game {
   #cash() {
     return {
       amount: decimal(
-        this.#pick(["0.01", "1", "0.001", "0", "9999999999999.99", this.#amount(), this.#amount()]),
+        this.#chance.pick(["0.01", "1", "0.001", "0", "9999999999999.99", this.#amount(), this.#amount()]),
       ),
-      currency: this.#pick(currencies) as CurrencyCode,
-      note: this.#pick([undefined, "counter 2"]),
+      currency: this.#chance.pick(currencies) as CurrencyCode,
+      note: this.#chance.pick([undefined, "counter 2"]),
     };
   }
 
@@ -479,8 +474,11 @@ class Game {
   #receipt(pesel: Pesel): string {
     const own = this.#model.accounts.get(pesel)?.entries ?? [];
     const moves = own.filter(({ kind }) => kind !== "opening" && kind !== "renaming");
-    const from = moves.length > 0 && this.#below(4) > 0 ? moves : this.#pick([own, this.#entries()]);
-    return (from.length > 0 ? this.#pick(from).id : undefined) ?? "01a1fc0e-8c6f-70af-a44a-e5ac3576edce";
+    const from =
+      moves.length > 0 && this.#chance.below(4) > 0 ? moves : this.#chance.pick([own, this.#entries()]);
+    return (
+      (from.length > 0 ? this.#chance.pick(from).id : undefined) ?? "01a1fc0e-8c6f-70af-a44a-e5ac3576edce"
+    );
   }
 
   #held(pesel: Pesel): Side[] {
@@ -490,47 +488,41 @@ class Game {
   /** Usually lifts a block where there is one, so that accounts do not stay blocked. */
   #block(pesel: Pesel, key: string | undefined): Request {
     const isBlocked = this.#model.accounts.get(pesel)?.blocked === true;
-    const kind = isBlocked === this.#below(5) > 0 ? "unblock" : "block";
+    const kind = isBlocked === this.#chance.below(5) > 0 ? "unblock" : "block";
     return { kind, pesel, reason: "freeze 12/2026", key };
   }
 
   /** Withdraws all of one currency, or closes the account if it is empty. */
   #emptying(pesel: Pesel, key: string | undefined): Request {
     const held = this.#held(pesel);
-    if (held.length === 0 || this.#below(4) === 0) return { kind: "closing", pesel, key };
-    const [currency, minor] = this.#pick(held);
+    if (held.length === 0 || this.#chance.below(4) === 0) return { kind: "closing", pesel, key };
+    const [currency, minor] = this.#chance.pick(held);
     const amount = { coefficient: minor, scale: minorUnitDigits(currency as CurrencyCode) ?? 0 };
     return { kind: "withdrawal", pesel, amount, currency: currency as CurrencyCode, note: undefined, key };
   }
 
   #exchange(pesel: Pesel, key: string | undefined): Request {
     const held = this.#held(pesel).map(([currency]) => currency);
-    const from = this.#pick(held.length > 0 && this.#below(3) > 0 ? held : currencies);
-    const to = this.#pick(currencies.filter((code) => code !== from));
-    const amount = decimal(this.#pick(["0.01", "1", "0.5", "0", "100", this.#amount(), this.#amount()]));
+    const from = this.#chance.pick(held.length > 0 && this.#chance.below(3) > 0 ? held : currencies);
+    const to = this.#chance.pick(currencies.filter((code) => code !== from));
+    const amount = decimal(
+      this.#chance.pick(["0.01", "1", "0.5", "0", "100", this.#amount(), this.#amount()]),
+    );
     const terms = parseTerms({
       from,
       to,
-      ...(this.#below(2) === 0 ? { toBuy: amount } : { toSell: amount }),
+      ...(this.#chance.below(2) === 0 ? { toBuy: amount } : { toSell: amount }),
     });
-    const { id, number } = this.#model.table ?? this.#pick(this.#pick(this.#banks).published);
-    const pinned = this.#below(5) === 0 ? this.#pick([id, number, "1/C/NBP/2020"]) : undefined;
+    const { id, number } = this.#model.table ?? this.#chance.pick(this.#chance.pick(this.#banks).published);
+    const pinned = this.#chance.below(5) === 0 ? this.#chance.pick([id, number, "1/C/NBP/2020"]) : undefined;
     return { kind: "exchange", ...terms, pesel, key, table: pinned };
   }
 
   #amount(): string {
     return formatDecimal({
-      coefficient: BigInt(1 + this.#below(10 ** (1 + this.#below(9)))),
-      scale: this.#below(3),
+      coefficient: BigInt(1 + this.#chance.below(10 ** (1 + this.#chance.below(9)))),
+      scale: this.#chance.below(3),
     });
-  }
-
-  #below(limit: number): number {
-    return Math.floor(this.#chance() * limit);
-  }
-
-  #pick<T>(choices: readonly T[]): T {
-    return choices[this.#below(choices.length)] as T;
   }
 }
 
