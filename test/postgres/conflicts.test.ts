@@ -9,7 +9,7 @@ import type { Store } from "../../src/ledger/store.ts";
 import { Connection } from "../../src/postgres/connection.ts";
 import type { PostgresOptions } from "../../src/postgres/store.ts";
 import { appending, openingEntry } from "../support/entries.ts";
-import { adult, decimal, fixedRates, opening, terms, tradedRates } from "../support/fixture.ts";
+import { adult, decimal, opening, terms, tradedRates } from "../support/fixture.ts";
 import { inTransaction, untilBlocked } from "../support/postgres.ts";
 import { create, emptyDatabase, openStore, sellGrosz, touch } from "../support/postgres-store.ts";
 
@@ -46,6 +46,16 @@ function beforeStatements(t: TestContext, interfere: (text: string) => Promise<v
       return sent.then(({ answer }) => answer);
     },
   );
+}
+
+/** Two processes over one database. */
+async function twoProcesses(t: TestContext, ...options: PostgresOptions[]) {
+  const database = await emptyDatabase(t);
+  const open = async (nth: number) => {
+    const store = await openStore(t, database.url, options[nth]);
+    return new LedgerService(store, await tradedRates(store));
+  };
+  return { database, here: await open(0), there: await open(1) };
 }
 
 describe("Conflicts of PostgreSQL transactions", () => {
@@ -96,11 +106,7 @@ describe("Conflicts of PostgreSQL transactions", () => {
 
   for (const before of Array.from({ length: 8 }, (_, index) => index)) {
     test(`The same opening, committed before statement ${before + 1} of the other: both are answered`, async (t) => {
-      const { url } = await emptyDatabase(t);
-      const services = await Promise.all(
-        [0, 1].map(async () => new LedgerService(await openStore(t, url), fixedRates())),
-      );
-      const [here, there] = services as [LedgerService, LedgerService];
+      const { here, there } = await twoProcesses(t);
       const request = opening({ key: "opening" });
       let statements = 0;
       beforeStatements(t, async () => {
@@ -124,11 +130,7 @@ describe("Conflicts of PostgreSQL transactions", () => {
   ];
   for (const [when, statement, opened] of moments) {
     test(`Openings that another process commits ${when} are all answered`, async (t) => {
-      const { url } = await emptyDatabase(t);
-      const services = await Promise.all(
-        [0, 1].map(async () => new LedgerService(await openStore(t, url), fixedRates())),
-      );
-      const [here, there] = services as [LedgerService, LedgerService];
+      const { here, there } = await twoProcesses(t);
       const openings = [0, 1, 2, 3, 4, 5].map((index) => opening({ index, key: "opening" }));
       const others = openings.slice(1);
       let isOther = false;
@@ -217,17 +219,14 @@ describe("Conflicts of PostgreSQL transactions", () => {
   });
 
   test("An opening that waits for the account that another process has opened keeps nobody from committing", async (t) => {
-    const database = await emptyDatabase(t);
-    const [here, there] = await Promise.all(
-      [0, 1].map(async () => new LedgerService(await openStore(t, database.url), fixedRates())),
-    );
+    const { here, there, database } = await twoProcesses(t);
     const request = opening({ key: "opening" });
     let isOther = false;
     let settled: Promise<void> | undefined;
     beforeStatements(t, async (text) => {
       if (settled !== undefined || isOther || !/^insert into account/.test(text)) return;
       isOther = true;
-      await there?.createAccount(request);
+      await there.createAccount(request);
       isOther = false;
       let tell = () => {};
       const locked = new Promise<void>((resolve) => {
@@ -243,19 +242,14 @@ describe("Conflicts of PostgreSQL transactions", () => {
       });
       await locked;
     });
-    const opened = await here?.createAccount(request);
+    const opened = await here.createAccount(request);
     await settled;
     assert.equal(opened?.replayed, true);
   });
 
   test("An order whose commit waits for others longer than for a lock is not refused as on a locked account", async (t) => {
-    const database = await emptyDatabase(t);
-    const [first, second] = (await Promise.all(
-      [400, 2000].map(async (lockTimeoutMs) => {
-        const store = await openStore(t, database.url, { lockTimeoutMs });
-        return new LedgerService(store, await tradedRates(store));
-      }),
-    )) as [LedgerService, LedgerService];
+    const options = [{ lockTimeoutMs: 400 }, { lockTimeoutMs: 2000 }];
+    const { here: first, there: second, database } = await twoProcesses(t, ...options);
     await first.createAccount(opening());
     const order = (service: LedgerService) =>
       service.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() }).catch((error) => error);
@@ -272,10 +266,7 @@ describe("Conflicts of PostgreSQL transactions", () => {
   });
 
   test("An opening that lost a race before the database stopped answering does not fail as damage", async (t) => {
-    const { url } = await emptyDatabase(t);
-    const open = async (options?: PostgresOptions) =>
-      new LedgerService(await openStore(t, url, options), fixedRates());
-    const [here, there] = [await open({ deadlineMs: 2000 }), await open()];
+    const { here, there } = await twoProcesses(t, { deadlineMs: 2000 });
     let tries = 0;
     let isOther = false;
     beforeStatements(t, async (text) => {
