@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
-import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import type { Store, StoredAccount } from "../../src/ledger/store.ts";
 import { openPostgres, type PostgresOptions } from "../../src/postgres/store.ts";
-import { appending, groszEntry, openingEntry } from "../support/entries.ts";
 import {
   acceptance,
   adult,
@@ -17,6 +14,7 @@ import {
   tradedRates,
 } from "../support/fixture.ts";
 import { createDatabase, runSql, startPostgres } from "../support/postgres.ts";
+import { create, sellGrosz } from "../support/postgres-store.ts";
 import { type CommitFault, Network } from "../support/proxy.ts";
 import { until } from "../support/until.ts";
 
@@ -30,29 +28,9 @@ async function start(t: TestContext, options: PostgresOptions = {}) {
   t.after(() => store.close());
   const direct = await openPostgres(database.url);
   t.after(() => direct.close());
-  for (const index of [0, 1]) await open(store, adult(index));
-  await sellGrosz(store, adult());
+  for (const index of [0, 1]) await create(store, adult(index));
+  await sellGrosz(store, [adult()]);
   return { store, direct, proxy, database };
-}
-
-function open(store: Store, pesel: Pesel): Promise<StoredAccount> {
-  const { id } = openingEntry(pesel);
-  return store.transact([{ pesel, key: undefined }], () =>
-    appending([openingEntry(pesel, { id, time: new Date() })]),
-  );
-}
-
-function sellGrosz(
-  store: Store,
-  pesel: Pesel,
-  tries: { count: number } = { count: 0 },
-): Promise<StoredAccount> {
-  const id = openingEntry(pesel).id;
-  return store.transact([{ pesel, key: undefined }], (loaded) => {
-    tries.count += 1;
-    const account = loaded.account(pesel) as StoredAccount;
-    return appending([groszEntry(account, { id, time: new Date() })], account);
-  });
 }
 
 describe("A COMMIT that the network loses", () => {
@@ -67,7 +45,7 @@ describe("A COMMIT that the network loses", () => {
       const { store, direct, proxy } = await start(t);
       const tries = { count: 0 };
       proxy.nextCommits = [...faults];
-      const answer = await sellGrosz(store, adult(), tries);
+      const answer = await sellGrosz(store, [adult()], tries);
       assert.deepEqual(await direct.account(adult()), answer);
       assert.deepEqual([proxy.disturbed, answer.sequence], [faults.length, 3]);
       assert.equal(tries.count, decided ?? tries.count);
@@ -78,7 +56,7 @@ describe("A COMMIT that the network loses", () => {
     test(`An opening whose COMMIT is ${fault} makes one account and answers with it`, async (t) => {
       const { store, direct, proxy } = await start(t);
       proxy.nextCommits = [fault];
-      const answer = await open(store, adult(2));
+      const answer = await create(store, adult(2));
       assert.equal(proxy.disturbed, 1);
       await new Promise((resolve) => setTimeout(resolve, 2 * proxy.lateMs));
       assert.deepEqual(await direct.account(adult(2)), answer);
@@ -93,7 +71,7 @@ describe("A COMMIT that the network loses", () => {
       create constraint trigger slow after insert on journal deferrable initially deferred
         for each row execute function slow()`);
     proxy.nextCommits = ["unanswered"];
-    const answer = await open(store, adult(2));
+    const answer = await create(store, adult(2));
     assert.equal(proxy.disturbed, 1);
     assert.deepEqual(await direct.account(adult(2)), answer);
     assert.equal((await direct.statement(adult(2), { limit: 10 })).length, 1);
@@ -103,7 +81,7 @@ describe("A COMMIT that the network loses", () => {
     const { store, direct, proxy } = await start(t);
     const tries = { count: 0 };
     proxy.nextCommits = ["unanswered"];
-    const selling = sellGrosz(store, adult(), tries);
+    const selling = sellGrosz(store, [adult()], tries);
     await until(() => tries.count > 0);
     const end = Date.now() + 3_600_000;
     t.mock.method(Date, "now", () => end);
@@ -143,10 +121,10 @@ describe("A COMMIT that the network loses", () => {
 test("A server that the network cuts off in the middle of its entries does not keep others from committing", async (t) => {
   const { store, direct, proxy } = await start(t);
   proxy.silentFrom = "kind";
-  const cutOff = sellGrosz(store, adult()).catch(() => undefined);
+  const cutOff = sellGrosz(store, [adult()]).catch(() => undefined);
   await until(() => proxy.silentFrom === undefined);
   const startedMs = performance.now();
-  assert.equal((await sellGrosz(direct, adult(1))).sequence, 2);
+  assert.equal((await sellGrosz(direct, [adult(1)])).sequence, 2);
   assert.ok(performance.now() - startedMs < 3000);
   await store.close();
   await cutOff;
@@ -157,7 +135,7 @@ describe("A database that is away", () => {
     const { store, proxy } = await start(t);
     proxy.cut();
     setTimeout(() => proxy.restore(), 700);
-    const [sold, read] = await Promise.all([sellGrosz(store, adult()), store.account(adult(1))]);
+    const [sold, read] = await Promise.all([sellGrosz(store, [adult()]), store.account(adult(1))]);
     assert.deepEqual([sold.sequence, read?.sequence], [3, 1]);
   });
 
@@ -165,18 +143,18 @@ describe("A database that is away", () => {
     const { store, proxy } = await start(t, { deadlineMs: 3000 });
     proxy.cut();
     const refused = { code: "storage-unavailable", message: /Nothing was changed/, retryAfterSeconds: 1 };
-    await assert.rejects(sellGrosz(store, adult()), refused);
+    await assert.rejects(sellGrosz(store, [adult()]), refused);
     await assert.rejects(store.account(adult()), refused);
     await assert.rejects(store.ping(), { code: "storage-unavailable" });
     proxy.restore();
     await store.ping();
-    assert.equal((await sellGrosz(store, adult())).sequence, 3);
+    assert.equal((await sellGrosz(store, [adult()])).sequence, 3);
   });
 
   test("A database that falls silent gets another connection before the deadline", async (t) => {
     const { store, proxy } = await start(t, { deadlineMs: 8000 });
     proxy.silence();
-    assert.equal((await sellGrosz(store, adult())).sequence, 3);
+    assert.equal((await sellGrosz(store, [adult()])).sequence, 3);
   });
 
   test("A ping of a silent database fails long before the deadline", async (t) => {
@@ -208,7 +186,7 @@ for (const told of ["notice", "error"]) {
     const database = await createDatabase(server.url);
     const store = await openPostgres(database.url, { deadlineMs: 2000 });
     t.after(() => store.close());
-    await open(store, adult());
+    await create(store, adult());
     await database.run("alter system set synchronous_standby_names = 'nobody'");
     await database.run("select pg_reload_conf()");
     let cancelled = 0;
@@ -227,8 +205,8 @@ for (const told of ["notice", "error"]) {
       const order = { ...terms("buy 1 USD for PLN"), pesel: adult(2), key: "no account" };
       // An answer that depends on a commit without the standby waits for the standby as well.
       for (const asked of [
-        () => sellGrosz(store, adult()),
-        () => open(store, adult(1)),
+        () => sellGrosz(store, [adult()]),
+        () => create(store, adult(1)),
         () => service.exchange(order),
         () => store.acceptTable(table, acceptance(0)),
       ]) {
@@ -254,7 +232,7 @@ test("All connections move from a server whose commits wait in vain to its succe
   t.after(() => store.close());
   const direct = await openPostgres(at(next));
   t.after(() => direct.close());
-  for (const each of [store, direct]) await open(each, adult());
+  for (const each of [store, direct]) await create(each, adult());
   // Concurrent reads open several connections.
   await Promise.all([0, 1, 2, 3].map(() => store.statement(adult(), { limit: 5 })));
   await run("alter system set synchronous_standby_names = 'nobody'");
@@ -262,7 +240,7 @@ test("All connections move from a server whose commits wait in vain to its succe
   const [{ waits } = {}] = await run("select current_setting('synchronous_standby_names') as waits");
   assert.equal(waits, "nobody");
 
-  const sold = await sellGrosz(store, adult());
+  const sold = await sellGrosz(store, [adult()]);
   assert.deepEqual(await direct.account(adult()), sold);
   const reads = await Promise.all([0, 1, 2, 3, 4, 5].map(() => store.statement(adult(), { limit: 5 })));
   assert.deepEqual(

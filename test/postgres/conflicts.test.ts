@@ -156,7 +156,7 @@ describe("Conflicts of PostgreSQL transactions", () => {
     const [first, second] = [0, 1].map(adult).sort() as [Pesel, Pesel];
     for (const pesel of [first, second]) await create(store, pesel);
     const codes = failuresOf(t);
-    let selling: Promise<void> | undefined;
+    let selling: Promise<unknown> | undefined;
     await inTransaction(database.url, async (run) => {
       await run("set local deadlock_timeout = '20s'");
       await run(`select from account where pesel = ${second} for update`);

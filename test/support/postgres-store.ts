@@ -33,20 +33,27 @@ export async function connect(t: TestContext, url: string): Promise<Connection> 
 
 export const touch = (pesel: Pesel) => ({ pesel, key: undefined });
 
-export async function create(store: Store, pesel: Pesel): Promise<void> {
-  await store.transact([touch(pesel)], () => appending([openingEntry(pesel)]));
+export function create(store: Store, pesel: Pesel): Promise<StoredAccount> {
+  // The id stays the same if the transaction is run again, and the time does not.
+  const { id } = openingEntry(pesel);
+  return store.transact([touch(pesel)], () => appending([openingEntry(pesel, { id, time: new Date() })]));
 }
 
-/** Sells one grosz of each account, in one transaction. */
-export async function sellGrosz(store: Store, pesels: readonly Pesel[], tries = { count: 0 }): Promise<void> {
-  await store.transact(pesels.map(touch), (loaded) => {
+/** Sells one grosz of each account, in one transaction. Resolves to the first account after it. */
+export function sellGrosz(
+  store: Store,
+  pesels: readonly Pesel[],
+  tries = { count: 0 },
+): Promise<StoredAccount> {
+  const ids = pesels.map((pesel) => openingEntry(pesel).id);
+  return store.transact(pesels.map(touch), (loaded) => {
     tries.count += 1;
-    const decisions = pesels.map((pesel) => {
+    const decisions = pesels.map((pesel, nth) => {
       const account = loaded.account(pesel) as StoredAccount;
-      return appending([groszEntry(account)], account);
+      return appending([groszEntry(account, { id: ids[nth] as string, time: new Date() })], account);
     });
     const accounts = decisions.flatMap(({ writes }) => writes.accounts);
     const entries = decisions.flatMap(({ writes }) => writes.entries);
-    return { writes: { accounts, entries, tables: [] }, answer: undefined };
+    return { writes: { accounts, entries, tables: [] }, answer: accounts[0] as StoredAccount };
   });
 }
