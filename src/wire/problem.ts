@@ -54,12 +54,15 @@ export const statusOf = Object.fromEntries(answerCodes.map((code) => [code, kind
   Record<AnswerCode, number>
 >;
 
+/** A gateway's problems have another type, even if they have a code of fx. */
+const typeOf = (code: AnswerCode) => `urn:fx:error:${code}`;
+
 /** The RFC 9457 body of an error. */
 export function encodeProblem(error: FxError, requestId: string): ProblemJson {
   const code = answerCodes.find((known) => known === error.code) ?? "internal";
   const [status, title] = kinds[code];
   return {
-    type: `urn:fx:error:${code}`,
+    type: typeOf(code),
     title,
     status,
     detail: error.message,
@@ -76,7 +79,8 @@ export function decodeProblem(
   { retryAfterSeconds, replayed }: { retryAfterSeconds?: number | undefined; replayed?: boolean } = {},
 ): FxError | undefined {
   const { data } = problem.safeParse(body);
-  if (data === undefined || statusOf[data.code] !== status) return undefined;
+  if (data === undefined || statusOf[data.code] !== status || data.type !== typeOf(data.code))
+    return undefined;
   return new FxError(data.code, data.detail, {
     ...(data.errors !== undefined && { fields: data.errors }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),

@@ -210,6 +210,13 @@ describe("a batch at a server", () => {
     });
   }
 
+  for (const code of ["insufficient-funds", "overloaded"] as const) {
+    test(`Lines that were sent have an unknown outcome where only a gateway answers, with ${code}`, async (t) => {
+      const { url } = await openStandIn(problemAnswer(statusOf[code], code, "", "about:blank"));
+      assert.deepEqual((await bulk(t, url, [order(0, "a")])).map(outcome), ["outcome-unknown"]);
+    });
+  }
+
   test("Every line of a batch is answered as unreachable where nobody listens", async (t) => {
     const answers = await bulk(t, await unusedUrl(), [order(0, "a"), order(1), order(0, "b")]);
     assert.deepEqual(answers.map(outcome), ["unreachable", "unreachable", "unreachable"]);

@@ -39,6 +39,7 @@ const undecided: Readonly<Record<string, string>> = {
   "a proxy's 400": rawAnswer(400),
   "a proxy's 404": rawAnswer(404),
   "a problem under another status": problemAnswer(400, "overloaded"),
+  "a gateway's problem with a code of fx": problemAnswer(400, "invalid-request", "", "about:blank"),
   "a problem of a later fx": problemAnswer(400, "new-code"),
 };
 

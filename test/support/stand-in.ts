@@ -94,9 +94,14 @@ export function rawAnswer(status: number, body = "<html>", headers = "Content-Ty
 }
 
 /** A raw answer with a problem of this code. */
-export function problemAnswer(status: number, code: string, headers = ""): string {
+export function problemAnswer(
+  status: number,
+  code: string,
+  headers = "",
+  type = `urn:fx:error:${code}`,
+): string {
   const body = JSON.stringify({
-    type: `urn:fx:error:${code}`,
+    type,
     title: "Refused",
     status,
     detail: "For the test.",

@@ -185,7 +185,16 @@ describe("problems over the wire", () => {
   });
 
   test("A body that is no problem of fx is not decoded as one", () => {
-    for (const body of [undefined, "x", {}, { status: 500, title: "Bad" }, { code: "new-code" }]) {
+    const own = encodeProblem(new FxError("internal", "What happened."), "id");
+    const gateways = ["about:blank", "urn:fx:error:overloaded"].map((type) => ({ ...own, type }));
+    for (const body of [
+      undefined,
+      "x",
+      {},
+      { status: 500, title: "Bad" },
+      { code: "new-code" },
+      ...gateways,
+    ]) {
       assert.equal(decodeProblem(body, 500), undefined);
     }
   });
