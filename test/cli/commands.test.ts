@@ -37,8 +37,8 @@ const places: Readonly<Record<string, readonly Readonly<Record<string, string>>[
   terminal: [inFile],
   failures: [{}],
 };
-/** The days that an export has beside the times. */
-const days = /(?<=<time>(,|","date":"))\d{4}-\d\d-\d\d/g;
+/** The days that an export has beside the times, and that of a till. */
+const days = /(?<=<time>,|"date":")\d{4}-\d\d-\d\d/g;
 
 /** Ids of entries, and tokens. */
 const varying = /\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b|\bfxt_\w{49}\b/g;
@@ -105,7 +105,7 @@ async function play(
       .replaceAll(/\b0\.0\.0\.0:\d\d+/g, "0.0.0.0:<port>");
     return maskVolatile(named)
       .replaceAll(days, "<date>")
-      .replaceAll(/\bfx (\(?)\d+\.\d+\.\d+/g, "fx $1<version>")
+      .replaceAll(/(?<=\bfx \(?|"version":")\d+\.\d+\.\d+/g, "<version>")
       .replaceAll(/(?<=\btook\s+)\d+:\d\d/g, "<duration>");
   };
   const given = (line: string) =>
