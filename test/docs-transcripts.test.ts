@@ -145,7 +145,7 @@ const changed = z.union(
     z.object({ ...facts, ...listedAccount.in.shape, ...keyed, receipt }),
   ),
 );
-/** What the documents of a batch's lines have beside their outcome. */
+/** Fields that every document of a line of a batch may have. */
 const ofLine = {
   ...{ line: z.int(), dryRun: z.literal(true).optional() },
   extra: z.record(z.string(), z.string()).optional(),
