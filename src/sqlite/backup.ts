@@ -3,7 +3,7 @@ import type { FxError } from "../core/errors.ts";
 import type { AuditProgress, AuditReport } from "../core/service.ts";
 import { NewFile } from "../files/new-file.ts";
 import { auditLedger } from "../ledger/audit.ts";
-import { storageFailure, unusable } from "./failures.ts";
+import { storageFailure, unusable, writeFailureOf } from "./failures.ts";
 import { openReader } from "./open.ts";
 import { openSqlite } from "./store.ts";
 
@@ -23,7 +23,7 @@ export async function backUpSqlite(
   try {
     const taken = ["-wal", "-shm", "-journal"].map((ending) => draft.path + ending).find(existsSync);
     if (taken !== undefined) throw exists(taken);
-    copyLedger(source, draft.draft);
+    copyLedger(source, draft.draft, destination);
     const copy = openSqlite(draft.draft, { access: "read" });
     const report = await auditLedger(copy, { onProgress }).finally(() => copy.close());
     if (report.findingsTotal === 0) writing(destination, () => draft.keep());
@@ -39,21 +39,27 @@ function writing<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") throw exists(path);
-    const [reason] = (error as Error).message.split(",");
-    throw unusable(`${path} cannot be written (${reason}).`, error);
+    const [reason = ""] = (error as Error).message.split(",");
+    throw unwritable(path, reason, error);
   }
+}
+
+function unwritable(path: string, reason: string, cause: unknown): FxError {
+  return unusable(`${path} cannot be written (${reason}).`, cause);
 }
 
 function exists(path: string): FxError {
   return unusable(`${path} exists. Name a new file: a backup replaces nothing.`);
 }
 
-function copyLedger(source: string, destination: string): void {
+function copyLedger(source: string, draft: string, destination: string): void {
   const { database, requireFile } = openReader(source);
   try {
-    database.prepare("vacuum into ?").run(destination);
+    database.prepare("vacuum into ?").run(draft);
     requireFile();
   } catch (error) {
+    const reason = writeFailureOf(error);
+    if (reason !== undefined) throw unwritable(destination, reason, error);
     throw storageFailure(error, source);
   } finally {
     database.close();

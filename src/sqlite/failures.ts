@@ -33,6 +33,14 @@ const reasons: Readonly<Record<number, string>> = {
   26: "it is not a SQLite database; name another file",
 };
 
+/** Why SQLite could not write, synchronize or remove a file; undefined for any other failure. */
+export function writeFailureOf(error: unknown): string | undefined {
+  if (resultCodeOf(error) === 13) return "no space left on device";
+  // SQLITE_IOERR_WRITE, _FSYNC, _DIR_FSYNC, _TRUNCATE and _DELETE
+  const isOfWriting = [778, 1034, 1290, 1546, 2570].includes((error as { errcode?: number }).errcode ?? 0);
+  return isOfWriting ? (error as Error).message : undefined;
+}
+
 /** A failure of SQLite as an FxError that says why; any other error as it is. */
 export function storageFailure(error: unknown, what: string): unknown {
   if (error instanceof FxError || !(error instanceof Error)) return error;

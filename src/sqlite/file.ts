@@ -45,7 +45,8 @@ function refuseOtherLinks(path: string, { nlink, ino, dev }: Stats): void {
   if ((statOf(path)?.nlink ?? 0) - drafts <= 1) return;
   throw unusable(
     `${path} has another hard link${others.length === 0 ? "" : `, ${others.join(", ")}`}, under which its newest orders may be. ` +
-      "Stop every process that has it open there, and remove the other name, or copy the ledger with fx backup under the name that is in use.",
+      "Stop every process that has it open there, and remove the other name, or copy the ledger with fx backup under the name that is in use. " +
+      "If fx backup was killed, the other name has .new- in it and is where the backup was made: remove it.",
   );
 }
 

@@ -156,7 +156,7 @@ const refused: Record<string, Name & { readonly reason: RegExp }> = {
   "another hard link in another folder": {
     name: "other.db",
     make: (folder) => linkSync(join(folder, "data/fx.db"), join(folder, "other.db")),
-    reason: /has another hard link, .*remove the other name/,
+    reason: /has another hard link, .*remove the other name.* has \.new- in it/,
   },
   "the name that it had, beside another hard link": {
     name: "data/fx.db",

@@ -111,4 +111,15 @@ describe("On a disk without room for the result", { skip: cannotMount }, () => {
     assert.match(stderr, /^fx: The output cannot be written \(no space left on device\)\.\n.* --key k-1 /);
     assert.equal(exit, 12);
   });
+
+  test("A backup that does not fit on the disk is what the failure names", async (t) => {
+    const ledger = `sqlite:${join(newFolder(t), "fx.db")}`;
+    await openHere(ledger);
+    const small = smallDisk(t);
+    small.fill();
+    const copy = join(small.path, "b.db");
+    const { stderr, exit } = await runFx(["backup", copy, "--db", ledger]);
+    assert.equal(stderr, `fx: ${copy} cannot be written (no space left on device).\n`);
+    assert.equal(exit, 7);
+  });
 });
