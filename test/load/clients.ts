@@ -171,7 +171,7 @@ class Client {
     order: () => this.#orderPerhapsTwice(),
     unkeyed: () => this.#settle(this.#unkeyedOrder()),
     transfer: () => this.#transfer(),
-    bulk: () => this.#bulk(),
+    bulk: () => this.#bulk(this.#lines()),
     renaming: () => this.#settle(this.#renaming()),
     reversal: () => this.#reversal(),
     "own account": () => this.#settle(this.#ofOwnAccount()),
@@ -190,9 +190,9 @@ class Client {
     this.#own = adult(1_000_000 + nth);
   }
 
-  /** Settles those of these orders that no other client has taken. */
+  /** Settles those of these orders that no other client has taken, in batches. */
   async settleAll(orders: Asked[]): Promise<void> {
-    for (let next = orders.shift(); next !== undefined; next = orders.shift()) await this.#settle(next);
+    while (orders.length > 0) await this.#bulk(orders.splice(0, 100));
   }
 
   async write(): Promise<void> {
@@ -324,9 +324,13 @@ class Client {
     if (await this.#settle(leg("withdrawal", index))) await this.#settle(leg("deposit", other));
   }
 
+  #lines(): Asked[] {
+    return Array.from({ length: 2 + this.#chance.below(this.#state.mostLines - 1) }, () => this.#order());
+  }
+
   /** Sends orders as lines of one batch request; those without an answer go into another one. */
-  async #bulk(): Promise<void> {
-    let open = Array.from({ length: 2 + this.#chance.below(this.#state.mostLines - 1) }, () => this.#order());
+  async #bulk(orders: readonly Asked[]): Promise<void> {
+    let open = [...orders];
     for (;;) {
       open = await this.#bulkAttempt(open);
       if (open.length === 0 || !(await this.#mayTryAgain(open.length))) return;
