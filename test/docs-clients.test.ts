@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { DatabaseSync } from "@photostructure/sqlite";
+import { documented } from "./deploy/package.ts";
 import { adult } from "./support/fixture.ts";
 import { newFolder } from "./support/folder.ts";
 import { runFx, type Served, startFx } from "./support/run-fx.ts";
@@ -109,9 +110,7 @@ describe("The programs of docs/clients", { concurrency: true }, () => {
   }
 
   test("docs/HTTP.md shows the part of order.sh that settles an order", () => {
-    const page = readFileSync(join(root, "docs/HTTP.md"), "utf8");
-    const [, shown = "none"] = /<!-- client: order.sh -->\n```sh\n([\s\S]*?)```/.exec(page) ?? [];
-    assert.ok(programOf("order.sh").includes(shown));
+    assert.ok(programOf("order.sh").includes(documented("sh", "client: order.sh", "docs/HTTP.md")));
   });
 
   for (const [index, file] of (Object.keys(clients) as (keyof typeof clients)[]).entries()) {

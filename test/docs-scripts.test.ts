@@ -278,9 +278,7 @@ describe("The servers of docs/OPERATIONS.md", () => {
     skip: !logrotate && "logrotate is not installed (apt-get install logrotate)",
   }, async () => {
     const here = (text: string) => text.replaceAll(/\/var\/(log|lib)\/fx\//g, `${desk.folder}/`);
-    const [, configuration = ""] =
-      /<!-- script: logrotate -->\n```\n([\s\S]*?)```/.exec(read("docs/OPERATIONS.md")) ?? [];
-    writeFileSync(desk.path("rotate"), here(configuration), { mode: 0o644 });
+    writeFileSync(desk.path("rotate"), here(documented("", "script: logrotate")), { mode: 0o644 });
     desk.env.FX_PORT = "0";
     await serving(desk, here(documented("sh", "script: log")), async (url) => {
       const logged = (name: string) => readFileSync(desk.path(name), "utf8");
@@ -320,12 +318,9 @@ for (const [page, expected] of [
     const desk = new Desk();
     t.after(() => desk.remove());
     const port = String(await freePort());
-    const [serve = "", api = ""] = ["serve", "api"].map(
-      (name) => new RegExp(`<!-- script: ${name} -->\n\`\`\`sh\n([\\s\\S]*?)\`\`\``).exec(read(page))?.[1],
-    );
     desk.env.FX_PORT = port;
-    await serving(desk, serve, async () => {
-      const client = api.replaceAll("localhost:8080", `127.0.0.1:${port}`);
+    await serving(desk, documented("sh", "script: serve", page), async () => {
+      const client = documented("sh", "script: api", page).replaceAll("localhost:8080", `127.0.0.1:${port}`);
       const { stdout, stderr } = await desk.run(client, { FX_URL: `http://127.0.0.1:${port}` });
       assert.match(stdout, expected, stderr);
     });
@@ -348,7 +343,7 @@ test("The journal is read, and its hashes are computed, without fx as docs/LEDGE
     await done("sqlite3 fx.db 'select hash from journal order by sequence'")
   ).split("\n");
   const entry = await done("sqlite3 fx.db 'select entry from journal where sequence = 2'");
-  const [, hashing = "none"] = /<!-- script: hash -->\n```sh\n([\s\S]*?)```/.exec(page) ?? [];
+  const hashing = documented("sh", "script: hash", "docs/LEDGER.md");
   assert.equal(await done(hashing, { hash_of_entry_1: hash1, entry_2: entry }), `${hash2}  -`);
   const audit = await done("fx audit --checkpoint day.checkpoint");
   const [, digesting = "none"] = /`(sed '1d;\$d' FILE \| sha256sum)`/.exec(page) ?? [];

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import packageJson from "../package.json" with { type: "json" };
+import { documented } from "./deploy/package.ts";
 import { newFolder } from "./support/folder.ts";
 import { runFx, startFx } from "./support/run-fx.ts";
 
@@ -148,10 +149,8 @@ describe("the packed package, installed under a prefix without a network", () =>
   test("The example of docs/CLIENT.md has right types in a project of its own, and does what it says", async () => {
     const project = join(prefix, "project");
     mkdirSync(project);
-    const page = readFileSync(join(root, "docs/CLIENT.md"), "utf8");
-    const [, example = ""] = /<!-- client: example.ts -->\n```ts\n([\s\S]*?)```/.exec(page) ?? [];
     writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
-    writeFileSync(join(project, "example.ts"), example);
+    writeFileSync(join(project, "example.ts"), documented("ts", "client: example.ts", "docs/CLIENT.md"));
     run("npm", "install", packed, "--prefix", project, ...offline);
     mkdirSync(join(project, "node_modules/@types"), { recursive: true });
     for (const name of ["@types/node", "undici-types"]) {

@@ -12,10 +12,10 @@ export function pack(folder: string): string {
   return join(folder, `fx-${packageJson.version}.tgz`);
 }
 
-/** The block of docs/OPERATIONS.md in this language, under the comment with this name. */
-export function documented(language: string, name: string): string {
-  const page = readFileSync(join(root, "docs/OPERATIONS.md"), "utf8");
-  const [, text] = new RegExp(`<!-- ${name} -->\n\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(page) ?? [];
-  if (text === undefined) throw new Error(`docs/OPERATIONS.md has no block ${name}`);
+/** The block of a page in this language, under the comment with this name. */
+export function documented(language: string, name: string, page = "docs/OPERATIONS.md"): string {
+  const block = new RegExp(`<!-- ${name} -->\n\`\`\`${language}\n([\\s\\S]*?)\`\`\``);
+  const [, text] = block.exec(readFileSync(join(root, page), "utf8")) ?? [];
+  if (text === undefined) throw new Error(`${page} has no block ${name}`);
   return text;
 }

@@ -235,13 +235,6 @@ describe("a stream under way", () => {
     clock.now = new Date(now.getTime() + 3_600_000);
     assert.equal((await bulk.next())?.problem?.code, "unauthorized");
   });
-
-  test("A batch without the role is refused before its lines are read", async () => {
-    const bulk = new BulkClient(server.url, lines("viewer"));
-    const { statusCode } = await bulk.response();
-    bulk.cut();
-    assert.equal(statusCode, 403);
-  });
 });
 
 describe("two Authorization headers", () => {

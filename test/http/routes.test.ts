@@ -135,6 +135,12 @@ describe("an error that nobody expected", () => {
 });
 
 describe("the documentation", () => {
+  test("The page of the documentation loads everything from this server", async () => {
+    const links = [...(await get("/docs")).text.matchAll(/(?:src|href)="([^"]+)"/g)];
+    assert.ok(links.length > 3);
+    for (const [, link = ""] of links) assert.equal((await get(link)).status, 200, link);
+  });
+
   test("The documentation shows the document that is served", async () => {
     const [shown, served] = await Promise.all([get("/docs/json"), get("/openapi.json")]);
     assert.deepEqual(shown.json, served.json);
