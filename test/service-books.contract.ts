@@ -2,11 +2,8 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { before, describe, test } from "node:test";
 import { isWholeExport } from "../src/client/export.ts";
-import { parseHouseCash } from "../src/core/change.ts";
 import { formatDecimal } from "../src/core/decimal.ts";
-import { FxError } from "../src/core/errors.ts";
 import type { Exchange } from "../src/core/exchange.ts";
-import { houseNumber } from "../src/core/house.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import {
   type AccountHead,
@@ -18,8 +15,8 @@ import {
 import { tablesOf } from "../src/rates/source.ts";
 import type { Subject } from "./service.contract.ts";
 import { exported } from "./support/bookkeeping.ts";
-import { adult, decimal, identified, now, table, terms } from "./support/fixture.ts";
-import { answersTo, dryRunOf, everyPage, refuses, texts } from "./support/service.ts";
+import { adult, identified, now, table, terms } from "./support/fixture.ts";
+import { answersTo, everyPage, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
 export function describeBooks(subjectNow: () => Subject, person: () => Promise<Pesel>): void {
@@ -153,59 +150,6 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         refusals.map(({ key, code }) => [key, code]),
         [["early", "account-not-found"]],
       );
-    });
-  });
-
-  describe("the house's own money", () => {
-    const cash = (kind: "deposit" | "withdrawal", amount: string, key?: string) =>
-      parseHouseCash({
-        kind,
-        account: "bank",
-        amount: decimal(amount),
-        currency: "CHF",
-        note: "bag 17",
-        key,
-      });
-
-    test("Entries of the house are made once, tried, read and reversed as those of customers", async () => {
-      const [refused, tried] = await dryRunOf(service, [cash("deposit", "0.001"), cash("withdrawal", "7")]);
-      assert.ok(refused instanceof FxError && refused.code === "invalid-amount");
-      assert.ok(tried && "account" in tried);
-      assert.deepEqual(texts(tried.account.balances), ["-7.00 CHF"]);
-      const { account, receiptId } = await service.change(cash("deposit", "5", "house-1"));
-      assert.equal(account.pesel, houseNumber("bank"));
-      assert.deepEqual((await service.account(houseNumber("bank"))).balances, account.balances);
-      assert.equal((await service.change(cash("deposit", "5", "house-1"))).replayed, true);
-      await refuses(service.change(cash("deposit", "6", "house-1")), "idempotency-key-reused");
-      await service.change(cash("withdrawal", "7.50"));
-      const bank = async () => texts((await service.house()).bank);
-      assert.deepEqual(await bank(), ["-2.50 CHF"]);
-      const receipt = await service.receipt(receiptId);
-      assert.deepEqual(
-        [receipt.pesel, receipt.kind, receipt.note],
-        [houseNumber("bank"), "deposit", "bag 17"],
-      );
-      const reversal = {
-        kind: "reversal",
-        pesel: receipt.pesel,
-        reverses: receiptId,
-        reason: "a slip",
-      } as const;
-      const [undone] = await dryRunOf(service, [reversal]);
-      assert.ok(undone && "account" in undone);
-      assert.deepEqual(texts(undone.account.balances), ["-7.50 CHF"]);
-      assert.deepEqual(texts((await service.change(reversal)).account.balances), ["-7.50 CHF"]);
-      await refuses(service.change(reversal), "already-reversed");
-      const { items, closing } = await service.statement(houseNumber("bank"), { limit: 2 });
-      assert.deepEqual(
-        items.map(({ kind }) => kind),
-        ["reversal", "withdrawal"],
-      );
-      assert.deepEqual(texts(closing ?? []), ["-7.50 CHF"]);
-      const position = (await service.position()).currencies.find(({ currency }) => currency === "CHF");
-      assert.equal(position?.bank, -750n);
-      assert.deepEqual((await service.statement(houseNumber("cash"), { limit: 2 })).items, []);
-      await service.change(cash("deposit", "7.50"));
     });
   });
 

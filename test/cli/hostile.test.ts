@@ -220,14 +220,4 @@ describe("from a file", () => {
       assert.equal(acting(ran.stdout + ran.stderr, columns !== undefined), undefined, ran.stdout);
     }
   });
-
-  test("Each command that reads a file gives up on one without an end", async () => {
-    for (const [args, exit] of [
-      [["batch", "/dev/zero", "--yes", "--url", "memory:"], 2],
-      [["audit", "--against", "/dev/zero", "--url", "memory:"], 2],
-      [["rates", "--url", "memory:", "--rates", "/dev/zero"], 6],
-    ] as const) {
-      assert.equal((await runHere(args)).exit, exit, args.join(" "));
-    }
-  });
 });
