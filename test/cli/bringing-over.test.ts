@@ -44,13 +44,22 @@ async function desk(t: TestContext) {
   return {
     run: async (text: string) =>
       (await promisify(execFile)("bash", ["-euo", "pipefail", "-c", text], { cwd: folder, env })).stdout,
+    write: (name: string, text: string) => writeFileSync(join(folder, name), text),
     read: (name: string) => readFileSync(join(folder, name), "utf8").trimEnd().split("\n"),
   };
 }
 
 test("the commands of docs/OPERATIONS.md bring customers over, with no spread earned and the house at 0", async (t) => {
-  const { run, read } = await desk(t);
+  const { run, read, write } = await desk(t);
   const [make = "", carryOut = "", compare = ""] = commands;
+  const { "balances.csv": balances = "" } = files();
+  for (const amount of ['"1,234.50"', "1 234,50", "1 234", "-5", ""]) {
+    write("balances.csv", `${balances}KP/1/2026,2026-11-20,${adult(1)},PLN,${amount}\r\n`);
+    await assert.rejects(run(make), { stderr: /refused: line 206 of balances\.csv\n$/ }, amount);
+  }
+  write("balances.csv", balances.replace(/^.*\r\n/, ""));
+  await assert.rejects(run(make), { stderr: /refused: line 1 of balances\.csv\n$/ });
+  write("balances.csv", balances);
   await run(make);
   assert.equal(await run(carryOut), "");
   assert.equal(read("opened.ndjson").length, customers);
@@ -76,5 +85,9 @@ test("the commands of docs/OPERATIONS.md bring customers over, with no spread ea
   await run(
     carryOut.replace(/^.*(--dry-run|accounts).*\n/gm, "").replace(" --rejects deposits-refused.csv", ""),
   );
-  assert.ok(read("deposited.ndjson").every((line) => JSON.parse(line).replayed));
+  const again = read("deposited.ndjson").slice(deposited.length);
+  assert.deepEqual(
+    [again.length, again.every((line) => JSON.parse(line).replayed)],
+    [deposited.length, true],
+  );
 });

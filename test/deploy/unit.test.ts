@@ -107,7 +107,7 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
         JSON.stringify({ ...config, db: url, rates: "demo" }),
       );
       await done("mkdir /usr/local/bin");
-      await done(asDocumented("systemd: install"));
+      await done(`umask 077; ${asDocumented("systemd: install")}`);
       token = readFileSync(join(machine.root, "root/till-1.token"), "utf8").trim();
       for (const port of ports) await untilReady(port);
       const opened = await ask(ports[0], "POST", "/api/user", {
@@ -127,6 +127,13 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
 
   test("fx under systemd settles orders on each port", async () => {
     for (const port of ports) assert.equal((await order(port, `on-${port}`)).status, 200);
+  });
+
+  test("The install, run again, leaves the tokens as they are", async () => {
+    const tokens = () => done("cat /etc/fx/operator.token operator.token till-1.token");
+    const before = await tokens();
+    await machine.run(asDocumented("systemd: install"));
+    assert.equal(await tokens(), before);
   });
 
   test("fx under systemd can start a worker thread", async () => {
@@ -204,7 +211,7 @@ describe("fx under systemd, installed as docs/OPERATIONS.md has it", { skip: can
       return failed;
     })();
     const before = await Promise.all(ports.map(pidOf));
-    await done(asDocumented("systemd: upgrade"));
+    await done(`umask 077; ${asDocumented("systemd: upgrade")}`);
     stopping = true;
     assert.equal(await orders, 0);
     assert.equal(await done("readlink /opt/fx"), "fx-0.2.0");

@@ -28,7 +28,7 @@ export function defineToken(program: FxCommand, context: Context): void {
     "create",
     "Create a token and print it once",
     "fx token create till-3 --role teller --expires 90d --tokens tokens.json",
-    "FX_TOKENS=tokens.json fx token create backup --role operator > backup.token",
+    "FX_TOKENS=tokens.json fx token create backup --role operator > new.token && mv new.token backup.token",
   )
     .argument("<name>", "who or what uses it; the journal and the log have the name")
     .addOption(new Option("--role <role>", "what the token allows").choices(roles).makeOptionMandatory())
@@ -38,7 +38,7 @@ export function defineToken(program: FxCommand, context: Context): void {
   add(
     "rotate",
     "Replace a token's secret; its name and role stay, and the old secret is revoked",
-    "fx token rotate till-3 --tokens tokens.json > till-3.token",
+    "fx token rotate till-3 --tokens tokens.json > new.token && mv new.token till-3.token",
   )
     .argument("<name>", "name of the token")
     .option("--expires <time>", "lifetime of the new secret (default: that of the old one)", lifetime)
