@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** Requests that a connection may send before the answer to its first. A client that sends more is cut off. */
@@ -20,7 +21,7 @@ export interface Connections {
    * the connection is closed before (RFC 9112, 9.3.2 and 9.6). The request is under way from then until its answer is over.
    */
   begin(request: FastifyRequest, reply: FastifyReply, start: () => void): void;
-  /** The request under way on a connection. */
+  /** The request under way on a connection, or the last one if the rest of its body is still to come. */
   underWay(socket: Socket): Pick<UnderWay, "request" | "response"> | undefined;
   /** Closes a connection once the request under way is answered. */
   endAfterAnswer(socket: Socket): void;
@@ -54,6 +55,8 @@ export function limitConnections(
   warn: (facts: object, message: string) => void,
 ): Connections {
   const underWay = new Map<Socket, UnderWay>();
+  /** The request that each connection began last. */
+  const latest = new WeakMap<Socket, UnderWay>();
   const open = new Set<Socket>();
   /** Those over TLS, on top of them, after their handshake. */
   const secure = new Set<Socket>();
@@ -82,6 +85,7 @@ export function limitConnections(
     // An answer that closes its connection is the last: the client takes what it sent after that for not begun.
     if (!socket.writable) return;
     underWay.set(socket, each);
+    latest.set(socket, each);
     // A streamed answer has a dozen, of Fastify's and of fx's. Node warns from 11 on.
     each.response.setMaxListeners(20);
     each.response.once("close", () => {
@@ -93,17 +97,16 @@ export function limitConnections(
 
   return {
     endAfterAnswer,
-    begin({ raw: request }, reply, start) {
+    begin({ raw: request }, { raw: response }, start) {
       const { socket } = request;
       const before = underWay.get(socket);
-      if (before === undefined) startOn(socket, { request, response: reply.raw, waiting: [] }, start);
-      else if (before.waiting.length + 1 < pipelinedAtMost) {
-        before.waiting.push(() =>
-          startOn(socket, { request, response: reply.raw, waiting: before.waiting }, start),
-        );
+      const each = { request, response, waiting: before?.waiting ?? [] };
+      if (before === undefined) startOn(socket, each, start);
+      else if (each.waiting.length + 1 < pipelinedAtMost) {
+        each.waiting.push(() => startOn(socket, each, () => void unlessEnded(socket, start)));
       } else socket.destroy();
     },
-    underWay: (socket) => underWay.get(socket),
+    underWay: (socket) => underWay.get(socket) ?? unread(latest.get(socket)),
     unsent: () =>
       [...underWay.values()].map(({ response }) => response).filter((response) => response.writableEnded),
     refuse() {
@@ -120,6 +123,21 @@ export function limitConnections(
       return size;
     },
   };
+}
+
+/** The request, unless it has arrived whole. */
+function unread(each: UnderWay | undefined): UnderWay | undefined {
+  return each?.request.complete ? undefined : each;
+}
+
+/**
+ * Calls `start` unless the client has ended its side: Node then sends no further answer. It reads an end in the turn of
+ * the event loop after that of the requests before it, at the earliest.
+ */
+async function unlessEnded(socket: Socket, start: () => void): Promise<void> {
+  await nextTurn();
+  await nextTurn();
+  if (socket.writable) start();
 }
 
 /** Tells how many connections were dropped, at most once in ten seconds. */

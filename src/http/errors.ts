@@ -49,7 +49,9 @@ export function answerMalformed(
 ): void {
   if (fault.code === "ECONNRESET" || !socket.writable) return;
   if (broken?.headersSent) return void socket.destroy();
-  const [code, reason] = connectionFaults[fault.code ?? ""] ?? invalidHttp;
+  const [code, reason] = socket.readableEnded
+    ? endedEarly
+    : (connectionFaults[fault.code ?? ""] ?? invalidHttp);
   const problem = encodeProblem(new FxError(code, reason), "none");
   const body = JSON.stringify(problem);
   const head = [
@@ -64,9 +66,9 @@ export function answerMalformed(
 
 type ConnectionFault = readonly [code: AnswerCode, reason: string];
 const invalidHttp: ConnectionFault = ["invalid-request", "The request is not valid HTTP."];
+const endedEarly: ConnectionFault = ["overloaded", "The request did not arrive whole. Send it again."];
 const connectionFaults: Readonly<Record<string, ConnectionFault>> = {
   HPE_HEADER_OVERFLOW: ["invalid-request", "The path and the headers are larger than 16 KiB."],
-  HPE_INVALID_EOF_STATE: ["overloaded", "The request did not arrive whole. Send it again."],
   ERR_HTTP_REQUEST_TIMEOUT: ["overloaded", "The request did not arrive in time. Send it again."],
 };
 

@@ -99,6 +99,28 @@ describe("requests on a connection that has one under way", () => {
     });
   }
 
+  test("A request behind another is not begun once the client has ended its side", async (t) => {
+    const { server, asked, release } = await startGated();
+    t.after(() => server.close());
+    release();
+    const connection = await openConnection(server.url);
+    connection.socket.end(getRequest("/api/nothing") + getRequest(path));
+    await connection.closed;
+    assert.deepEqual([connection.statuses(), asked()], [[404], 0]);
+  });
+
+  test("A client that ends its side after the server has ended its batch gets no second answer, and no line in the log", async (t) => {
+    const server = await startServer({}, "", { bulkIdleTimeoutMs: 100 });
+    t.after(() => server.close());
+    const { socket, until, closed, received } = await openConnection(server.url);
+    socket.write(bulkHead("Content-Length: 9"));
+    await until(/"line":null.*\r\n0\r\n\r\n$/s);
+    socket.end();
+    await closed;
+    assert.deepEqual(received().match(/HTTP\/1\.1 \d+/g), ["HTTP/1.1 200"]);
+    assert.doesNotMatch(server.log(), /malformed/);
+  });
+
   test("A batch is answered to its end before its connection is closed for what is no HTTP behind it", async (t) => {
     const { server } = await startGated();
     t.after(() => server.close());
