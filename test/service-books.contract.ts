@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { before, describe, test } from "node:test";
 import { isWholeExport } from "../src/client/export.ts";
+import { parseHouseCash } from "../src/core/change.ts";
 import { formatDecimal } from "../src/core/decimal.ts";
 import type { Exchange } from "../src/core/exchange.ts";
 import type { Pesel } from "../src/core/pesel.ts";
@@ -15,7 +16,7 @@ import {
 import { tablesOf } from "../src/rates/source.ts";
 import type { Subject } from "./service.contract.ts";
 import { exported } from "./support/bookkeeping.ts";
-import { adult, identified, now, table, terms } from "./support/fixture.ts";
+import { adult, decimal, identified, now, table, terms } from "./support/fixture.ts";
 import { answersTo, everyPage, refuses, texts } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
@@ -151,6 +152,13 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
         [["early", "account-not-found"]],
       );
     });
+  });
+
+  test("The house's own money is read by where it is", async () => {
+    const cash = { kind: "deposit", account: "bank", amount: decimal("5"), currency: "CHF" } as const;
+    await service.change(parseHouseCash(cash));
+    const { bank } = await service.house();
+    assert.deepEqual(texts(bank), ["5.00 CHF"]);
   });
 
   describe("the journal", () => {

@@ -112,7 +112,7 @@ const server = createServer((request, response) => {
     }
     const found = answers.find(([path]) => url.startsWith(path) && request.method === "GET");
     const problem = {
-      type: evil,
+      type: "urn:fx:error:invalid-request",
       title: evil,
       status: 400,
       detail: evil,
