@@ -36,7 +36,7 @@ describe("where there is no SQLite file", () => {
   test("fx doctor is exit 11, says so, and none appears", async (t) => {
     const { folder, env } = missing(t);
     const { stdout, exit } = await runHere(["doctor"], { env });
-    assert.match(stdout, /\ncheck\tstore\twrong\tthere is no file .*mistyped\.db yet/);
+    assert.match(stdout, /\ncheck\tstore\twrong\tThere is no database at .*mistyped\.db/);
     assert.deepEqual([exit, readdirSync(folder)], [11, []]);
   });
 

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import packageJson from "../../../../package.json" with { type: "json" };
 import { asker, openHttpService } from "../../../client/http-service.ts";
 import { Transport } from "../../../client/transport.ts";
@@ -11,7 +10,7 @@ import { schemaVersion } from "../../../ledger/store.ts";
 import { inspectSource } from "../../../rates/open.ts";
 import { ready } from "../../../wire/server.ts";
 import type { Config } from "../../config.ts";
-import { openLedger } from "../../open.ts";
+import { openLedger, openService } from "../../open.ts";
 import { flagOf, type Settings, variableOf } from "../../settings.ts";
 import { type StoreTarget, withoutSecrets } from "../../target.ts";
 import { readTokenFile } from "../../tokens/file.ts";
@@ -20,6 +19,7 @@ type Subject =
   | "environment"
   | "serve"
   | "tokens"
+  | "db"
   | "server"
   | "token"
   | "store"
@@ -50,6 +50,7 @@ export async function examine(config: Config): Promise<readonly Check[]> {
     ...examineEnvironment(config),
     ...(await examineServing(settings)),
     ...(await examineTokens(settings.tokens)),
+    ...(await examineDb(settings)),
     ...(await checks),
   ];
 }
@@ -105,6 +106,23 @@ async function examineTokens(path: string | undefined): Promise<Check[]> {
   } catch (error) {
     return [wrong("tokens", error)];
   }
+}
+
+/** No check if the store of fx serve is in memory, or the one that commands work in. */
+async function examineDb(settings: Settings): Promise<Check[]> {
+  const { db, url } = settings;
+  if (db.kind === "memory" || db.address === url.address) return [];
+  try {
+    const service = await openService({ ...settings, url: db }, "read", undefined);
+    await service.close();
+    return [storeCheck("db", db)];
+  } catch (error) {
+    return [wrong("db", error)];
+  }
+}
+
+function storeCheck(check: "db" | "store", { address }: StoreTarget): Check {
+  return fine(check, `${withoutSecrets(address)} answers`);
 }
 
 async function examineServer(url: string, { token, allowPlainHttp }: Settings): Promise<Check[]> {
@@ -164,17 +182,13 @@ async function examineToken(transport: Transport, sent: string | undefined): Pro
 }
 
 async function examineStore(target: StoreTarget, settings: Settings): Promise<Check[]> {
-  if (target.kind === "sqlite" && !existsSync(target.path)) {
-    const detail = `there is no file ${target.path} yet; fx serve, fx account create and fx batch create it`;
-    return [wrong("store", detail), ...(await examineSource(settings.rates)).checks];
-  }
   try {
     const { service, store, rates } = await openLedger(target, settings, { access: "read", role: "read" });
     try {
       await store.ping();
       const { checks, clock } = await examineSource(settings.rates, store);
       return [
-        fine("store", `${withoutSecrets(target.address)} answers`),
+        storeCheck("store", target),
         schemaCheck(schemaVersion, `this fx ${packageJson.version}`),
         await examineTable(service),
         ...checks,
