@@ -1,5 +1,6 @@
 import { csvCell, type Separator, separators, textOfCell } from "../core/csv.ts";
 import { FxError } from "../core/errors.ts";
+import { nearMiss } from "../wire/near-miss.ts";
 import { readAmount } from "./amount.ts";
 import { blank, cleanCell } from "./cell.ts";
 import {
@@ -26,7 +27,7 @@ const kinds: readonly Kind[] = [
     needsRates: true,
     always: ["pesel", "from", "to"],
     amounts: ["toBuy", "toSell"],
-    perhaps: ["key"],
+    perhaps: ["table", "key"],
   },
   {
     holds: "new accounts",
@@ -68,7 +69,7 @@ const emptyRow = new RegExp(`^(?:${blank}|[;,"])*$`, "u");
  * separator is the one between which the header has these fields.
  * @param isMarked whether a file of its lines needs a byte-order mark
  * @param separator the one that the file names, if any
- * @throws UnfitFile if it does not, or if a column differs from a field in punctuation, or has no name of its own
+ * @throws UnfitFile if it does not, or if a column seems to be a field under another name, or has no name of its own
  */
 export function csv(line: TextLine, isMarked: boolean, separator?: string): BatchFormat {
   if (line.text.includes("\r")) {
@@ -85,12 +86,14 @@ export function csv(line: TextLine, isMarked: boolean, separator?: string): Batc
     throw new UnfitFile("header", `The header has the column ${twice} twice. Rename or remove one.`);
   }
   const unread = named.filter((column) => !known.includes(column));
+  const absent = known.filter((name) => !named.includes(name));
   for (const column of unread) {
-    const meant = known.find((name) => lettersOf(name) === lettersOf(column));
+    const meant = fieldMeant(column, known, absent);
     if (meant !== undefined)
       throw new UnfitFile(
-        "header",
+        "column",
         `The header has an unknown column, ${column}. If you mean ${meant}, rename it; otherwise remove it.`,
+        { names: [column, meant] },
       );
   }
   const rows = new Rows(columns, unread, kind, mark);
@@ -102,6 +105,17 @@ export function csv(line: TextLine, isMarked: boolean, separator?: string): Batc
     unread,
     read: (lines, start, isCut) => rows.read(lines, start, isCut),
   };
+}
+
+/**
+ * The field that an unknown column was probably meant to be: with other punctuation, by the name of its HTTP header, or, of
+ * the absent fields, with slips.
+ */
+function fieldMeant(column: string, known: readonly string[], absent: readonly string[]): string | undefined {
+  const letters = lettersOf(column).replace(/^x?fx/, "");
+  if (letters.includes("idempot")) return "key";
+  const isNear = (name: string) => nearMiss(letters, [name.toLowerCase()]) !== undefined;
+  return known.find((name) => name.toLowerCase() === letters) ?? absent.find(isNear);
 }
 
 function headerIn({ number, text }: TextLine, separator: string | undefined): Header {
@@ -316,5 +330,5 @@ function readCell(cell: string, separator: Separator): string {
 }
 
 function lettersOf(name: string): string {
-  return name.toLowerCase().replace(/[^a-z]/g, "");
+  return name.toLowerCase().replace(/\P{L}/gu, "");
 }

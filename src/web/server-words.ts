@@ -1,4 +1,4 @@
-import type { FileFault } from "../batch/unfit-file.ts";
+import type { UnfitFile } from "../batch/unfit-file.ts";
 import type { ErrorCode, FxError } from "../core/errors.ts";
 import type { NotTradedCode } from "../core/rates.ts";
 import polish from "./texts/server-pl.json" with { type: "json" };
@@ -55,8 +55,8 @@ export function refusalText(
 }
 
 /** The fault of a file of orders, in the reader's language. */
-export function fileFaultText(fault: FileFault, detail: string, language: Language): string {
-  return language === "en" ? detail : polish.fileFaults[fault];
+export function fileFaultText({ fault, message, names }: UnfitFile, language: Language): string {
+  return language === "en" ? message : fill(polish.fileFaults[fault], ...names);
 }
 
 /** Why no orders are settled, in the reader's language. */

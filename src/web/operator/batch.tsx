@@ -23,7 +23,7 @@ function useFaultText(): (fault: unknown) => string {
   const failureText = useFailureText();
   return (fault) => {
     if (fault === "tooLarge" || fault === "unreadable" || fault === "empty") return texts[fault];
-    if (fault instanceof UnfitFile) return fileFaultText(fault.fault, fault.message, language);
+    if (fault instanceof UnfitFile) return fileFaultText(fault, language);
     return fault instanceof FxError ? refusalText(fault, language, true) : failureText(fault);
   };
 }

@@ -53,8 +53,8 @@ describe("the columns of a CSV file", () => {
   };
 
   test("Other columns of a CSV file are kept and not read", async (t) => {
-    const { unread, holds } = await header(t, "note,name,surname,pesel,to,from,toSell,key");
-    assert.deepEqual([unread, holds], [["note", "name", "surname"], "orders"]);
+    const { unread, holds } = await header(t, "note,name,surname,pesel,to,from,toSell,key,no,forms");
+    assert.deepEqual([unread, holds], [["note", "name", "surname", "no", "forms"], "orders"]);
   });
 
   const missing = (columns: string) => new RegExp(`The header has no column ${columns}`);
@@ -66,6 +66,12 @@ describe("the columns of a CSV file", () => {
     ["pesel,from,to,toSell,to buy", misspelt("toBuy")],
     ["pesel,from,to,to_sell", misspelt("toSell")],
     ["name,surname,pe-sel,pln", misspelt("pesel")],
+    ["pesel,from,to,toBuy,Tables", misspelt("table")],
+    ["pesel,from,to,toBuy,Fx-Table", misspelt("table")],
+    ["pesel,from,to,toBuy,keys", misspelt("key")],
+    ["pesel,from,to,toBuy,key,Idempotency-Key", misspelt("key")],
+    ["kind,pesel,amount,currency,idempotencyKey", misspelt("key")],
+    ["kind,pesel,amount,currency,nots", misspelt("note")],
     [
       "pesel,from,to",
       missing("toBuy or toSell. A file of orders has the columns pesel, from, to, toBuy or toSell."),
