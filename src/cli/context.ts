@@ -56,6 +56,15 @@ export class Context {
   }
 
   /**
+   * Called first by a command that changes something: an interrupt then says what was done.
+   * @param key if it moves money
+   */
+  beginChange(key?: string): void {
+    this.sending.request = { key, state: "unsent" };
+    this.signals.watch();
+  }
+
+  /**
    * Opens the service that the settings name, here or behind HTTP.
    * @param usesRates whether a service in this process needs them
    * @param ratesRole a command that settles may put a new rate table in force

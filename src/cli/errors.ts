@@ -3,9 +3,9 @@ import { CommanderError } from "commander";
 import { type FieldError, FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { PlainHttpError } from "../wire/plain-http.ts";
-import { type Exit, outcomes } from "./exits.ts";
+import { type Exit, outcomes, type Signal, signalExits } from "./exits.ts";
 import { writeJson, writeText } from "./terminal/output.ts";
-import type { Screen } from "./terminal/terminal.ts";
+import type { Screen, Terminal } from "./terminal/terminal.ts";
 
 const plainHttpHint =
   "Use https://, or give --allow-plain-http (FX_ALLOW_PLAIN_HTTP=true) where the network between is your own.";
@@ -30,13 +30,13 @@ export type SentRequest =
   | { readonly key: string | undefined; readonly state: "unsent" | "sent" | "done" }
   | { readonly key: string; readonly state: "batch" };
 
-/** The process received SIGINT or SIGTERM. */
+/** A signal ended the command. */
 export class Interrupted extends Error {
   override readonly name = "Interrupted";
-  readonly signal: "SIGINT" | "SIGTERM";
+  readonly signal: Signal;
   readonly request: SentRequest | undefined;
 
-  constructor(signal: "SIGINT" | "SIGTERM", request: SentRequest | undefined) {
+  constructor(signal: Signal, request: SentRequest | undefined) {
     super(signal);
     this.signal = signal;
     this.request = request;
@@ -122,10 +122,10 @@ export function tellFailure(screen: Screen, failure: Failure, json: boolean): vo
   }
 }
 
-/** Warns on stderr, and changes neither the result nor the exit code. */
-export function tellWarning(screen: Screen, warning: string, json: boolean): void {
-  if (json) writeJson(screen, { warning });
-  else writeText(screen, `fx: ${warning}`, screen.paint.yellow);
+/** Warns on stderr, also with --quiet, and changes neither the result nor the exit code. */
+export function tellWarning({ errors }: Pick<Terminal, "errors">, warning: string, json: boolean): void {
+  if (json) writeJson(errors, { warning });
+  else writeText(errors, `fx: ${warning}`, errors.paint.yellow);
 }
 
 function describeRefusal({
@@ -155,10 +155,9 @@ function describeRequest({ key, cause }: RequestFailed): Failure {
 }
 
 function describeInterrupt({ signal, request }: Interrupted): Failure {
-  const [code, exit, verb] =
-    signal === "SIGINT"
-      ? (["interrupted", 130, "Interrupted"] as const)
-      : (["terminated", 143, "Terminated"] as const);
+  const verb = { SIGHUP: "Hung up", SIGINT: "Interrupted", SIGTERM: "Terminated" }[signal];
+  const code = verb.toLowerCase().replace(" ", "-");
+  const exit = signalExits[signal];
   if (request === undefined) return failure(code, `${verb}.`, exit);
   const { key, state } = request;
   const messages = {
@@ -181,8 +180,8 @@ function describeOutput({ message, code, request, hint }: OutputFailed): Failure
 }
 
 /** How to do the rest of a batch. */
-export function restOf(id: string): string {
-  return `To do the rest, run it again with --id ${id}. Nothing is done twice.`;
+export function restOf(id: string, how = ""): string {
+  return `To do the rest, run it again with --id ${id}${how}. Nothing is done twice.`;
 }
 
 function resultWith(key: string | undefined): string {

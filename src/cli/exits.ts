@@ -18,12 +18,23 @@ export const exitTable = [
   [10, "not allowed", "no", ""],
   [11, "findings of audit, backup or doctor", "no", "look into the findings"],
   [12, "the result cannot be written, as on a full disk", "as stderr says", "repeat with the printed key"],
+  [129, "the terminal was closed", "if sent: unknown", "repeat with the printed key"],
   [130, "interrupted (Ctrl-C)", "if sent: unknown", "repeat with the printed key"],
   [141, "the reader of the output stopped reading, as head does", "as stderr says", ""],
   [143, "terminated", "if sent: unknown", "repeat with the printed key"],
 ] as const;
 
+/** The exception to the table. */
+export const exitOfBatch = "Whatever the exit of a batch, the lines that are reported as done are done.";
+
 export type Exit = (typeof exitTable)[number][0];
+
+/** A signal that ends a command, and its exit. */
+export const signalExits = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Partial<
+  Record<NodeJS.Signals, Exit>
+>;
+
+export type Signal = keyof typeof signalExits;
 
 /** The exit of a command whose job is to look for findings, and that has some. */
 export const findingsExit = 11 satisfies Exit;

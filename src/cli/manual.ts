@@ -1,7 +1,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { type FxCommand, fullName } from "./command.ts";
 import { Context } from "./context.ts";
-import { exitTable } from "./exits.ts";
+import { exitOfBatch, exitTable } from "./exits.ts";
 import { buildProgram } from "./program.ts";
 import { settingNames, settingOf, variableOf } from "./settings.ts";
 import { openTerminal } from "./terminal/terminal.ts";
@@ -41,7 +41,10 @@ function pageOf(command: FxCommand): string {
     ...section("ARGUMENTS", described),
     ...section("COMMANDS", children),
     ...section("OPTIONS", options),
-    ...section("EXIT STATUS", isWhole ? exitTable.map(exitEntry) : ["As of \\fBfx\\fR(1)."]),
+    ...section(
+      "EXIT STATUS",
+      isWhole ? [...exitTable.map(exitEntry), `.PP\n${roff(exitOfBatch)}`] : ["As of \\fBfx\\fR(1)."],
+    ),
     ...section(
       "ENVIRONMENT",
       isWhole ? settingNames.map((name) => entry(variableOf(name), settingOf(name).meaning)) : [],

@@ -44,7 +44,7 @@ export function buildProgram(context: Context): FxCommand {
     .description("Currency exchange accounts, settled at the rates of the National Bank of Poland.")
     .version(context.version, "-V, --version", "print the version")
     .option("--no-color", "print without colour")
-    .option("--quiet", "print only the result, and errors")
+    .option("--quiet", "print only the result, errors and warnings")
     .option("--config <file>", "config file (env: FX_CONFIG; default: ~/.config/fx/config.json)")
     .hook("preAction", (_program, command) => beforeAction(context, command))
     .helpOption("-h, --help", "print help")

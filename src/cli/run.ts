@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import { isatty } from "node:tty";
 import { CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { describeError } from "../core/mask.ts";
@@ -13,7 +14,7 @@ import {
   tellWarning,
   UsageError,
 } from "./errors.ts";
-import type { Exit } from "./exits.ts";
+import { type Exit, signalExits } from "./exits.ts";
 import { buildProgram, commandOf } from "./program.ts";
 import {
   clearLine,
@@ -32,13 +33,20 @@ export async function run(process: NodeJS.Process): Promise<void> {
   process.umask(0o077);
   process.on("uncaughtException", crash);
   const { stdin, stderr } = process;
+  const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
+  process.once("exit", () => {
+    if (terminals.every((descriptor) => isatty(descriptor))) return;
+    // Node would abort, because it cannot restore the settings of a terminal that is closed.
+    process.removeAllListeners("SIGHUP");
+    process.kill(process.pid, "SIGHUP");
+  });
   const stdout = openOutput(process.stdout);
   for (const stream of [stdout, stderr]) stream.on("error", () => {});
   const terminal = openTerminal({ stdin, stdout, stderr }, process.env, argv.includes("--no-color"));
   const exit = await runCommand(argv, terminal);
   process.exitCode = exit;
   // An interrupted request may still wait for an answer and keep the process alive.
-  if (exit === 130 || exit === 143) stderr.write("", () => process.exit());
+  if (Object.values<Exit>(signalExits).includes(exit)) stderr.write("", () => process.exit());
 }
 
 /** Node would print every property of an error, such as a statement's parameters or a request's headers. */
@@ -105,7 +113,7 @@ async function carryOut(
     await context.close();
   } catch (error) {
     const warning = `Closing failed, which undoes nothing: ${describeFailure(error).message}`;
-    tellWarning(context.terminal.stderr, warning, json);
+    tellWarning(context.terminal, warning, json);
   }
   return context.exit;
 }

@@ -1,13 +1,12 @@
 import { Interrupted, type SentRequest } from "./errors.ts";
+import { type Signal, signalExits } from "./exits.ts";
 
-type Signal = Interrupted["signal"];
-
-const watched = ["SIGINT", "SIGTERM"] as const;
+const watched = Object.keys(signalExits) as readonly Signal[];
 
 /** One Ctrl-C under npx arrives twice: from the terminal, and passed on by npm. */
 export const sameSignalMs = 300;
 
-/** SIGINT and SIGTERM while a command runs. Before `watch` they end it silently. */
+/** SIGINT, SIGTERM and SIGHUP while a command runs. Before `watch` they end it silently. */
 export class Signals {
   /** Rejects when a signal ends the command. */
   readonly interrupted: Promise<never>;
@@ -16,6 +15,11 @@ export class Signals {
   #stop: ((signal: Signal) => void) | undefined;
   #stoppingSince = Number.NEGATIVE_INFINITY;
   #isWatching = false;
+  /**
+   * Whether a closed terminal ends the command. Under nohup no output is a terminal. That nohup ignores SIGHUP cannot be
+   * seen: Node resets it.
+   */
+  readonly #endsOnHangup = process.stdout.isTTY || process.stderr.isTTY;
 
   /** @param requestOf the request that changes something, which an interrupt reports */
   constructor(requestOf: () => SentRequest | undefined) {
@@ -41,6 +45,9 @@ export class Signals {
 
   /** Handles a signal, or Ctrl-C, which is a key in raw mode. */
   readonly take = (signal: NodeJS.Signals): void => {
+    const isStopping = this.#stoppingSince > Number.NEGATIVE_INFINITY;
+    // The terminal and the shell both send it.
+    if (signal === "SIGHUP" && (isStopping || !this.#endsOnHangup)) return;
     const stop = this.#stop;
     this.#stop = undefined;
     if (stop !== undefined) {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import packageJson from "../../package.json" with { type: "json" };
 import { fullName } from "../../src/cli/command.ts";
-import { exitTable } from "../../src/cli/exits.ts";
+import { exitOfBatch, exitTable } from "../../src/cli/exits.ts";
 import { settingNames, variableOf } from "../../src/cli/settings.ts";
 import { commands, program } from "../support/commands.ts";
 import { runHere } from "../support/run-here.ts";
@@ -88,7 +88,8 @@ describe("help", () => {
   test("fx help has the help of a command, the table of exits, and every setting with its variable", async () => {
     const help = async (...words: string[]) => (await runHere(["help", ...words])).stdout;
     assert.equal(await help("account", "create"), (await runHere(["account", "create", "--help"])).stdout);
-    assert.equal(await help("exit-codes"), exitTable.map((row) => `${row.join("\t")}\n`).join(""));
+    const exits = exitTable.map((row) => row.join("\t"));
+    assert.equal(await help("exit-codes"), `${[...exits, exitOfBatch].join("\n")}\n`);
     const [settings, environment] = [await help("settings"), await help("environment")];
     for (const name of settingNames) {
       assert.ok(settings.includes(`\t${variableOf(name)}\t${name}\t`));

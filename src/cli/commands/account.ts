@@ -69,9 +69,9 @@ function defineCreate(account: FxCommand, context: Context): void {
     .requiredOption("--pln <amount>", "initial balance in PLN", amountArgument)
     .key()
     .action(async (argument: string, options: CreateOptions) => {
-      const { stdout, stderr } = context.terminal;
+      const { stdout, stderr, errors } = context.terminal;
       const { name, surname, pln: initial, key = crypto.randomUUID() } = options;
-      context.sending.request = { key, state: "unsent" };
+      context.beginChange(key);
       const pesel = await context.questions.pesel(argument);
       const opening = parseOpening({ pesel, name, surname, initial, key }, warsawDate(new Date()));
       const service = await context.service("create");
@@ -84,7 +84,7 @@ function defineCreate(account: FxCommand, context: Context): void {
         const { encodeAccount } = await import("../../wire/accounts.ts");
         return context.document({ ...encodeAccount(opened), receipt, key, replayed });
       }
-      if (replayed) writeText(stderr, replayNote);
+      if (replayed) writeText(errors, replayNote);
       else if (entry !== undefined && entry.sequence > 1) {
         writeText(stderr, "This account was closed. It is open again, with its history.");
       }

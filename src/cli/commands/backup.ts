@@ -38,7 +38,7 @@ export function defineBackup(program: FxCommand, context: Context): void {
       } else {
         tellReport(stdout, report, [["copy", copy ?? "none: the ledger has the findings above"]]);
       }
-      tellAdvice(stderr, report, options.json === true);
+      tellAdvice(context.terminal, report, options.json === true);
     });
 }
 

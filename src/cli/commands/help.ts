@@ -1,9 +1,9 @@
 import type { FxCommand } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { exitTable } from "../exits.ts";
+import { exitOfBatch, exitTable } from "../exits.ts";
 import { flagOf, type SettingName, settingNames, settingOf, variableOf } from "../settings.ts";
-import { type Column, writeTable } from "../terminal/output.ts";
+import { type Column, writeTable, writeText } from "../terminal/output.ts";
 import type { Screen } from "../terminal/terminal.ts";
 
 export const topics: Readonly<
@@ -42,6 +42,7 @@ function tellExits(stdout: Screen): void {
     { title: "Do", cell: ([, , , next]) => next },
   ];
   writeTable(stdout, columns, exitTable);
+  writeText(stdout, exitOfBatch);
 }
 
 function tellSettings(stdout: Screen): void {

@@ -91,7 +91,7 @@ export async function settle(
   { key = crypto.randomUUID(), yes = false, dryRun = false, json = false }: SettleOptions,
   read: (key: string) => Promise<AccountRequest | ((service: ExchangeService) => Promise<Intent>)>,
 ): Promise<void> {
-  context.sending.request = { key, state: "unsent" };
+  context.beginChange(key);
   const isAsked = !dryRun && context.questions.asksFirst(yes);
   const given = await read(key);
   const usesRates = typeof given === "object" && needsRates(given);
@@ -227,7 +227,7 @@ async function tellSettlement(
   key: string,
   { account, receiptId, replayed }: Settlement,
 ): Promise<void> {
-  const { stdout, stderr } = context.terminal;
+  const { stdout, errors } = context.terminal;
   // The money has moved: a receipt that cannot be read now is no failure of the command.
   const entry = await service.receipt(receiptId).catch(() => undefined);
   if (json) {
@@ -236,7 +236,7 @@ async function tellSettlement(
     const { id: _, ...facts } = entry === undefined ? { id: receiptId } : shape.encode(entry);
     return context.document({ ...facts, ...encodeListedAccount(account), receipt: receiptId, key, replayed });
   }
-  if (replayed) writeText(stderr, replayNote);
+  if (replayed) writeText(errors, replayNote);
   writeRecord(stdout, [
     ...(entry === undefined ? [] : factPairs(stdout, entry)),
     ["receipt", receiptId],

@@ -23,7 +23,7 @@ import {
   writeText,
 } from "../../terminal/output.ts";
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
-import type { Screen } from "../../terminal/terminal.ts";
+import type { Screen, Terminal } from "../../terminal/terminal.ts";
 
 interface Options extends CommandOptions {
   readonly checkpoint?: string;
@@ -61,7 +61,7 @@ export function defineAudit(program: FxCommand, context: Context): void {
         const written = file ?? "not written, because of the findings";
         tellReport(stdout, report, file === undefined ? [] : [["checkpoint", written]]);
       }
-      tellAdvice(stderr, report, options.json === true);
+      tellAdvice(context.terminal, report, options.json === true);
     });
 }
 
@@ -156,7 +156,7 @@ function comparisonFacts({ accounts, found, lost }: Comparison): Pairs {
 }
 
 /** Says on stderr what to do about findings and missing entries. */
-export function tellAdvice(stderr: Screen, { findingsTotal, against }: AuditReport, json: boolean): void {
+export function tellAdvice(terminal: Terminal, { findingsTotal, against }: AuditReport, json: boolean): void {
   const stop = "Let nobody write to it: stop the servers";
   const guide = "docs/OPERATIONS.md says how to go on when something is lost.";
   const warnings: string[] = [];
@@ -174,7 +174,7 @@ export function tellAdvice(stderr: Screen, { findingsTotal, against }: AuditRepo
       `The ledger misses entries of the checkpoint. It is an older copy, or it was changed. ${stop}, and look for a newer copy. ${guide}`,
     );
   }
-  for (const warning of warnings) tellWarning(stderr, warning, json);
+  for (const warning of warnings) tellWarning(terminal, warning, json);
 }
 
 /** Balances in minor units. They are no PESELs, even with eleven digits. */

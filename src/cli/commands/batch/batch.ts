@@ -6,12 +6,12 @@ import type { ExchangeService } from "../../../core/service.ts";
 import type { FxCommand } from "../../command.ts";
 import type { CommandOptions, Context } from "../../context.ts";
 import { Declined, tellWarning, UsageError } from "../../errors.ts";
+import type { Signal } from "../../exits.ts";
 import { withoutSecrets } from "../../target.ts";
 import { writeRecord, writeText } from "../../terminal/output.ts";
 import { clearLine } from "../../terminal/terminal.ts";
 import type { Batch } from "./file.ts";
 import type { Preview } from "./preview.ts";
-import type { Signal } from "./report.ts";
 
 interface BatchOptions extends CommandOptions {
   readonly id?: string;
@@ -46,9 +46,10 @@ export function defineBatch(program: FxCommand, context: Context): void {
     )
     .addOption(
       // A line that a dry run refuses can still be done under its key, and would be done again under a new one.
-      new Option("--rejects <file>", "write refused lines to this new file, to correct and run").conflicts(
-        "dryRun",
-      ),
+      new Option(
+        "--rejects <file>",
+        "write refused lines to this new file, to correct and run; do not run the batch again after 30 days",
+      ).conflicts("dryRun"),
     )
     .option("--encoding <name>", "text encoding of the file, such as windows-1250 (default: UTF-8)")
     .option("--stop-on-error", "stop at the first line that does not go through; slower")
@@ -57,8 +58,9 @@ export function defineBatch(program: FxCommand, context: Context): void {
 }
 
 async function runBatch(context: Context, path: string, options: BatchOptions): Promise<void> {
+  context.beginChange();
   const { openBatch } = await import("./file.ts");
-  const { stdin, stderr } = context.terminal;
+  const { stdin, stderr, errors } = context.terminal;
   const { dryRun = false, yes = false, json = false } = options;
   const isAsked = !dryRun && context.questions.asksFirst(yes);
   if (isAsked && path === "-") {
@@ -71,10 +73,16 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const service = await context.service(access, batch.format.needsRates);
   const today = warsawDate(new Date());
   if (isAsked) tellPlan(context, path, batch, options);
+  const { unread } = batch.format;
+  if (unread.length > 0) {
+    const columns = unread.join(", ");
+    const warning = `These columns are not used. The results have them under "extra": ${columns}.`;
+    tellWarning(context.terminal, warning, json);
+  }
   if (options.id === undefined) {
     const { findOverlap, tellOverlap } = await import("./overlap.ts");
     const overlap = await findOverlap(batch, service, today);
-    if (overlap !== undefined) tellOverlap(stderr, overlap, json);
+    if (overlap !== undefined) tellOverlap(errors, overlap, json);
     if (overlap !== undefined && batch.hasUnread && !isAsked && !dryRun) throw unreadLines();
   }
   let preview: Preview | undefined;
@@ -102,15 +110,7 @@ async function carryOut(
   const { Rejects } = await import("./rejects.ts");
   const { Report } = await import("./report.ts");
   const { stderr } = context.terminal;
-  const { header, unread } = batch.format;
-  if (unread.length > 0) {
-    tellWarning(
-      stderr,
-      `These columns are not used. The results have them under "extra": ${unread.join(", ")}.`,
-      json,
-    );
-  }
-  const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, header);
+  const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, batch.format.header);
   const runner = new BatchRunner({
     service,
     batch,
@@ -128,7 +128,8 @@ async function carryOut(
   });
   if (!dryRun) context.sending.request = { key: batch.id, state: "batch" };
   const doneBefore = preview?.doneBefore;
-  const report = new Report(context.terminal, { batch, service, rejects, doneBefore, dryRun, json });
+  const options = { batch, service, rejects, doneBefore, dryRun, stopOnError, json };
+  const report = new Report(context.terminal, options);
   for await (const results of runner.results()) {
     if (!(await report.take(results))) runner.stop();
   }

@@ -50,16 +50,16 @@ export async function findOverlap(
 }
 
 /** Warns, before anything is sent, that most lines would be done a second time. */
-export function tellOverlap(stderr: Screen, { lines, among, last }: Overlap, json: boolean): void {
+export function tellOverlap(errors: Screen, { lines, among, last }: Overlap, json: boolean): void {
   if (json) {
-    writeJson(stderr, { overlap: { lines, among, last: last.toISOString() } });
+    writeJson(errors, { overlap: { lines, among, last: last.toISOString() } });
     return;
   }
   const text =
-    `Another batch has done ${lines} of ${among} lines that were compared, the last at ${timeText(stderr, last)}. ` +
+    `Another batch has done ${lines} of ${among} lines that were compared, the last at ${timeText(errors, last)}. ` +
     "They would be done a second time. If this file is a corrected or a longer version of that batch, run it with " +
     "--id ID, the id in the summary of that batch: then only what is new is done.";
-  writeText(stderr, text, stderr.paint.yellow);
+  writeText(errors, text, errors.paint.yellow);
 }
 
 /** The requests of the first lines, without those that cannot be read or that name their key. */

@@ -3,8 +3,8 @@ import { type DoneLine, doneText, refusedText } from "../../../batch/result.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { visible, visibleLines } from "../../../core/visible.ts";
-import { type Interrupted, restOf, tellWarning } from "../../errors.ts";
-import type { Exit } from "../../exits.ts";
+import { restOf, tellWarning } from "../../errors.ts";
+import { type Exit, type Signal, signalExits } from "../../exits.ts";
 import { accountLine } from "../../terminal/figures.ts";
 import {
   fold,
@@ -60,10 +60,6 @@ interface Summary {
   readonly exit: Exit;
 }
 
-export type Signal = Interrupted["signal"];
-
-const signalExits: Readonly<Record<Signal, Exit>> = { SIGINT: 130, SIGTERM: 143 };
-
 export interface ReportOptions {
   readonly batch: Pick<Batch, "id" | "lineCount">;
   readonly service: ExchangeService;
@@ -71,6 +67,7 @@ export interface ReportOptions {
   /** The first line that was done before, if the preview has shown it. */
   readonly doneBefore: DoneBefore | undefined;
   readonly dryRun: boolean;
+  readonly stopOnError: boolean;
   readonly json: boolean;
 }
 
@@ -139,7 +136,7 @@ export class Report {
     return this.#isOutputOpen && rejects?.problem === undefined;
   }
 
-  /** Writes the summary, which --quiet leaves out only if all went well. Returns the exit of the command. */
+  /** Writes the summary, which --quiet leaves out if all lines were done now. Returns the exit of the command. */
   finish(
     { hasLeft, isTableReplaced }: Pick<BatchRunner, "hasLeft" | "isTableReplaced">,
     signal?: Signal,
@@ -150,14 +147,14 @@ export class Report {
     const problem = rejects?.problem;
     if (problem !== undefined) {
       this.#exits.add(12);
-      tellWarning(this.#errors, problem, json);
+      tellWarning({ errors: this.#errors }, problem, json);
     }
     const { done, replayed, refused, failed } = this.#counts;
     // The lines that were not sent are not counted.
     const isStopped = hasLeft || failed > 0 || signal !== undefined || !this.#isOutputOpen;
     const complete = !isStopped && problem === undefined;
     if (complete && done + replayed + refused === 0)
-      tellWarning(this.#stderr, "The file has no lines.", json);
+      tellWarning({ errors: this.#errors }, "The file has no lines.", json);
     const hints = this.#hints(complete, isTableReplaced);
     const before = replayed === 0 ? undefined : this.#doneBefore;
     const first = before?.time?.toISOString() ?? null;
@@ -173,7 +170,7 @@ export class Report {
       hint: hints.join(" ") || null,
       exit: this.#exit(complete, signal),
     };
-    const screen = summary.exit === 0 ? this.#stderr : this.#errors;
+    const screen = summary.exit === 0 && replayed === 0 ? this.#stderr : this.#errors;
     if (json) writeJson(screen, summary);
     else {
       writeRecord(screen, this.#summaryPairs(summary, before?.time));
@@ -247,14 +244,16 @@ export class Report {
   }
 
   #hints(complete: boolean, isTableReplaced: boolean): string[] {
-    const { batch, rejects, dryRun } = this.#options;
+    const { batch, rejects, dryRun, stopOnError } = this.#options;
     const { refused } = this.#counts;
     if (dryRun)
       return refused === 0 ? [] : ["Correct or remove the lines that would be refused, and try again."];
     const again = `run it again with --id ${batch.id}`;
     return [
       ...(isTableReplaced ? ["The rates have changed since the preview."] : []),
-      ...(complete ? [] : [restOf(batch.id)]),
+      ...(complete
+        ? []
+        : [restOf(batch.id, stopOnError && refused > 0 ? " and without --stop-on-error" : "")]),
       ...(this.#reusedKeys === 0
         ? []
         : [
@@ -265,7 +264,8 @@ export class Report {
         ? []
         : [
             rejects !== undefined && rejects.problem === undefined
-              ? `The refused lines are in ${rejects.path}, under new keys. Correct that file and run it.`
+              ? `The refused lines are in ${rejects.path}, under new keys. Correct that file and run it. ` +
+                "Do not run this batch again after 30 days: it would do these lines a second time."
               : `To get the refused lines as a file to correct, ${again} --rejects FILE.`,
             ...(this.#isIdNeeded
               ? [

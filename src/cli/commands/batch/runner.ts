@@ -23,7 +23,7 @@ export interface BatchRun {
   readonly batch: Pick<Batch, "id" | "lines">;
   readonly today: CalendarDate;
   readonly dryRun: boolean;
-  /** Whether the first line that does not go through is the last. Each line then waits for the one before. */
+  /** Whether the first line that is refused now, and not in an earlier run, is the last. Each line then waits for the one before. */
   readonly stopOnError?: boolean;
   /** The id of the rate table of the preview. An order that names no table settles at no other, and ends the batch. */
   readonly table?: string | undefined;
@@ -132,7 +132,8 @@ export class BatchRunner {
     const failure = describeFailure(error);
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) this.stop();
-    else if (this.#run.stopOnError) this.#isStopping = true;
+    // What refused an earlier run refuses each one, and the rest would never be done.
+    else if (this.#run.stopOnError && !failure.replayed) this.#isStopping = true;
     const hint = failure.key === undefined ? failure.hint : "Run the same batch again to finish it.";
     return { line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
   }

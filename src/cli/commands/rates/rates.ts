@@ -74,7 +74,7 @@ async function showHistory(
 
 function warnIfNotTraded({ terminal }: Context, { notTraded }: LatestTable, json: boolean): void {
   if (notTraded === undefined) return;
-  tellWarning(terminal.stderr, `No order is settled at this table. ${notTraded}`, json);
+  tellWarning(terminal, `No order is settled at this table. ${notTraded}`, json);
 }
 
 const historyColumns: readonly Column<RateOfTable>[] = [

@@ -45,7 +45,7 @@ export function defineProof(
       const proven = checkpoint === undefined ? proof : (await compared(proof, checkpoint)).proven;
       if (typeof proven === "string") {
         context.exit = findingsExit;
-        return tellWarning(context.terminal.stderr, proven, false);
+        return tellWarning(context.terminal, proven, false);
       }
       context.document((await import("../../../wire/proof.ts")).receiptProof.encode(proven));
     });
@@ -70,12 +70,12 @@ export function defineProof(
 async function verify(context: Context, file: string, { checkpoint, json }: VerifyOptions): Promise<void> {
   const proof = await readProof(file);
   const { proven, time } = await compared(proof, checkpoint);
-  const { stdout, stderr } = context.terminal;
+  const { stdout } = context.terminal;
   const { parseEntry } = await import("../../../core/journal.ts");
   if (typeof proven === "string") {
     context.exit = findingsExit;
     if (json) context.document({ ok: false, checkpoint: time, fault: proven });
-    else tellWarning(stderr, proven, false);
+    else tellWarning(context.terminal, proven, false);
     return;
   }
   const { customer, entries } = proven.head;

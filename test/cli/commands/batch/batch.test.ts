@@ -46,6 +46,44 @@ test("fx batch stopped by Ctrl-C at its progress bar answers what is under way, 
   assert.equal(JSON.parse((await fx("audit --json")).stdout).entries, lines + 1);
 });
 
+test("fx batch that is interrupted at its question says that nothing was done", async (t) => {
+  const { env, write, path } = await desk(t);
+  write("orders.csv", [header, `${adult()},PLN,USD,1,`]);
+  const replies = [["Carry it out? [y/N] ", "\u0003"]] as const;
+  const { text, exit } = await runAtTerminal(["batch", path("orders.csv")], { env, replies });
+  assert.match(text, /\nfx: Interrupted before anything was sent: nothing was done\./);
+  assert.equal(exit, 130);
+});
+
+test("fx batch whose terminal is closed answers what is under way, keeps its rejects and exits with 129", async (t) => {
+  const { env, write, path } = await desk(t);
+  const orders = Array.from(
+    { length: 10_000 },
+    (_, index) => `${adult()},PLN,USD,${index > 0 ? 0.01 : 9999},`,
+  );
+  write("orders.csv", [header, ...orders]);
+  const hangUp = (pid: number) => {
+    process.kill(pid, "SIGHUP");
+    return "";
+  };
+  const batch = ["batch", path("orders.csv"), "--yes", "--rejects", path("rejects.csv")];
+  const { text, exit } = await runAtTerminal(batch, { env, replies: [[" lines, ", hangUp]] });
+  assert.match(text, /\nstopped +before the end\n/);
+  assert.match(readFileSync(path("rejects.csv"), "utf8"), /^.*\n.*,9999,,again:.*\n$/);
+  assert.equal(exit, 129);
+});
+
+test("fx batch that has no terminal, as under nohup, goes on after a SIGHUP", async (t) => {
+  const { env, write, path } = await desk(t);
+  const line = `${adult()},PLN,USD,0.01,`;
+  write("orders.csv", [header, ...Array.from({ length: 1000 }, () => line)]);
+  const { child, output, ended } = spawnFx(["batch", path("orders.csv"), "--stop-on-error"], { env });
+  await until(() => output().stdout.includes("\n"));
+  child.kill("SIGHUP");
+  assert.equal((await ended).exit, 0);
+  assert.match(output().stderr, /\ndone\t1000\n/);
+});
+
 test("Dry runs and runs of 200 accounts pass a server with a limit of 100 requests a second", async (t) => {
   const { fx, write, path } = await desk(t);
   const server = await startServer({}, "", { rateLimit: 100 });
