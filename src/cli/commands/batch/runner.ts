@@ -132,7 +132,7 @@ export class BatchRunner {
     const failure = describeFailure(error);
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) this.stop();
-    // What refused an earlier run refuses each one, and the rest would never be done.
+    // A kept refusal would stop each run again, and the rest would never be done.
     else if (this.#run.stopOnError && !failure.replayed) this.#isStopping = true;
     const hint = failure.key === undefined ? failure.hint : "Run the same batch again to finish it.";
     return { line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
