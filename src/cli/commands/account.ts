@@ -214,7 +214,7 @@ export async function showStatement(
   };
   const count = await writePages(stdout, pages, listing, json);
   if (json) write(stdout, "}");
-  if (count === 0) write(stderr, "There are no entries in that time.");
+  if (count === 0) write(stderr, `There are no entries${(from ?? to) === undefined ? "" : " in that time"}.`);
 }
 
 /** The balances before and after a period, above its entries. */
