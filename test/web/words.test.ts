@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { UnfitFile } from "../../src/batch/unfit-file.ts";
 import { answerCodes, FxError } from "../../src/core/errors.ts";
 import {
   type AmountFault,
@@ -12,7 +13,7 @@ import {
   warsawTime,
 } from "../../src/web/format.ts";
 import { peselFault } from "../../src/web/pesel-fault.ts";
-import { findingText, refusalText } from "../../src/web/server-words.ts";
+import { fileFaultText, findingText, refusalText } from "../../src/web/server-words.ts";
 import { statementCsv } from "../../src/web/statement-csv.ts";
 import { textsOf } from "../../src/web/texts.ts";
 import { atQuery, opening, renaming } from "../../src/wire/accounts.ts";
@@ -54,6 +55,11 @@ const exchange = {
 } as unknown as EntryJson;
 
 describe("the page's words", () => {
+  test("A file with an unknown column is told in Polish by the column and the field that it seems to be", () => {
+    const fault = new UnfitFile("column", "", { names: ["keys", "key"] });
+    assert.match(fileFaultText(fault, "pl"), /^Nagłówek ma nieznaną kolumnę keys\. Jeśli to key, /);
+  });
+
   test("Every problem that an audit names has Polish words, with its figure", () => {
     const names = problemNames();
     assert.ok(names.length > 15, names.join());
