@@ -17,6 +17,15 @@ export interface CommandOptions extends Settings {
   readonly json?: boolean;
 }
 
+interface ServiceNeeds {
+  /** "read" if absent. */
+  readonly access?: Access;
+  /** Whether a service in this process needs rates; if absent, whether the command has --rates. */
+  readonly usesRates?: boolean;
+  /** If absent, a command that writes may put a new rate table in force. */
+  readonly ratesRole?: RatesRole;
+}
+
 /** The surroundings of a command: its terminal, settings, service and signals. */
 export class Context {
   readonly terminal: Terminal;
@@ -64,16 +73,12 @@ export class Context {
     this.signals.watch();
   }
 
-  /**
-   * Opens the service that the settings name, here or behind HTTP.
-   * @param usesRates whether a service in this process needs them
-   * @param ratesRole a command that settles may put a new rate table in force
-   */
-  async service(
-    access: Access = "read",
+  /** Opens the service that the settings name, here or behind HTTP. */
+  async service({
+    access = "read",
     usesRates = this.command.options.some(({ long }) => long === "--rates"),
-    ratesRole: RatesRole = access === "read" ? "read" : "settle",
-  ): Promise<ExchangeService> {
+    ratesRole = access === "read" ? "read" : "settle",
+  }: ServiceNeeds = {}): Promise<ExchangeService> {
     this.signals.watch();
     const { openService } = await import("./open.ts");
     this.#service = await openService(

@@ -74,7 +74,7 @@ function defineCreate(account: FxCommand, context: Context): void {
       context.beginChange(key);
       const pesel = await context.questions.pesel(argument);
       const opening = parseOpening({ pesel, name, surname, initial, key }, warsawDate(new Date()));
-      const service = await context.service("create");
+      const service = await context.service({ access: "create" });
       const recorded = await context.sending.send(key, () => service.createAccount(opening));
       const { receiptId: receipt, replayed } = recorded;
       // The account is open even if its receipt cannot be read now. One that was reopened has its earlier currencies.

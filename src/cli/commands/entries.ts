@@ -32,7 +32,7 @@ export function defineEntries(program: FxCommand, context: Context): void {
     .action(async ({ follow = false, limit, json, ...options }: EntriesOptions) => {
       const { stdout, stderr } = context.terminal;
       // A file that is opened to read alone may not change meanwhile.
-      const service = await context.service(follow ? "write" : "read");
+      const service = await context.service({ access: follow ? "write" : "read" });
       const after = options.after === undefined ? undefined : (await service.receipt(options.after)).id;
       const read = async ({ limit, cursor = after }: PageRequest) => {
         const { items, next } = await service.entries({ after: cursor, limit });

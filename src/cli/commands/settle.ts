@@ -95,7 +95,7 @@ export async function settle(
   const isAsked = !dryRun && context.questions.asksFirst(yes);
   const given = await read(key);
   const usesRates = typeof given === "object" && needsRates(given);
-  const service = await context.service(dryRun ? "read" : "write", usesRates);
+  const service = await context.service({ access: dryRun ? "read" : "write", usesRates });
   const intent = typeof given === "object" ? { request: given } : await given(service);
   const send = (request: AccountRequest) =>
     context.sending.send(key, () =>

@@ -25,7 +25,7 @@ export function defineTrading(program: FxCommand, context: Context): void {
   const change = async (options: CommandOptions, reason: string | undefined) => {
     context.beginChange();
     // A table that is to be stopped must not come into force first.
-    const service = await context.service("write", true, "first");
+    const service = await context.service({ access: "write", ratesRole: "first" });
     const changed = context.sending.send(undefined, () => service.changeTrading({ reason, by: undefined }));
     await tell(context, options, await changed);
   };

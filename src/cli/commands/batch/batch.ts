@@ -70,7 +70,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   }
   const batch = await openBatch(path, stdin as Readable, options.id, options.encoding);
   const access = dryRun ? "read" : "create";
-  const service = await context.service(access, batch.format.needsRates);
+  const service = await context.service({ access, usesRates: batch.format.needsRates });
   const today = warsawDate(new Date());
   if (isAsked) tellPlan(context, path, batch, options);
   const { unread } = batch.format;
