@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import packageJson from "../package.json" with { type: "json" };
 import { exitOfBatch, exitTable, outcomes } from "../src/cli/exits.ts";
 import { answerCodes } from "../src/core/errors.ts";
 import { statusOf } from "../src/wire/problem.ts";
@@ -47,11 +48,16 @@ function anchorsOf(page: string): string[] {
   );
 }
 
+// npm packs README, LICENSE and package.json by itself.
+const packed = ["README.md", "LICENSE", ...packageJson.files];
+const isPacked = (path: string) => packed.some((name) => path === name || path.startsWith(`${name}/`));
+
 for (const page of pages) {
   test(`Every link of ${page} leads to a file and a heading`, () => {
     for (const [, target = "", anchor] of read(page).matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g)) {
       const path = target === "" ? page : relative(root, join(root, dirname(page), target));
       const text = read(path);
+      assert.ok(isPacked(path), `${page}: ${path} is not in the package`);
       if (anchor !== undefined) assert.ok(anchorsOf(text).includes(anchor), `${page}: ${target}#${anchor}`);
     }
   });

@@ -52,7 +52,7 @@ export const audit = z.codec(
         .object({
           accounts: count.meta({ description: "Number of accounts in the checkpoint" }),
           found: count.meta({
-            description: "How many of them the ledger has. If 0, the checkpoint is of another ledger",
+            description: "How many of them the ledger has. If 0 of some, the checkpoint is of another ledger",
           }),
           lost: z
             .array(lostHead)

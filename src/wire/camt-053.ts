@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Account } from "../core/account.ts";
 import { type CurrencyCode, compareCurrencies, pln } from "../core/currency.ts";
 import { addDays, type CalendarDate, startOfDay, warsawDate } from "../core/date.ts";
@@ -68,19 +69,29 @@ export async function* camt053(
   const { opening = [], closing = [] } = first;
   const held = new Set([...opening, ...closing].map(({ currency }) => currency));
   const currencies = held.size === 0 ? [pln] : [...held].sort(compareCurrencies);
-  const id = crypto.randomUUID().replaceAll("-", "");
+  const id = reference(crypto.randomUUID());
   const created = leaf("CreDtTm", source.now.toISOString());
   yield '<?xml version="1.0" encoding="UTF-8"?>\n' +
     '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08">\n<BkToCstmrStmt>\n' +
     `${tag("GrpHdr", leaf("MsgId", id), created)}\n`;
   for (const currency of currencies) {
-    yield `<Stmt>\n${leaf("Id", id + currency)}${created}${statementHead(source, survey, currency)}`;
+    yield `<Stmt>\n${leaf("Id", statementId(source, survey, currency))}${created}${statementHead(source, survey, currency)}`;
     for await (const items of pagesOf(survey, page)) {
       yield items.map((receipt) => entriesIn(receipt, currency)).join("");
     }
     yield "</Stmt>\n";
   }
   yield "</BkToCstmrStmt>\n</Document>\n";
+}
+
+/** Equal for equal statements, whenever they are made. */
+function statementId(
+  { account }: StatementSource,
+  { first, period }: Survey,
+  currency: CurrencyCode,
+): string {
+  const of = [account.pesel, currency, period.from, period.to, first.items[0]?.id];
+  return createHash("sha256").update(of.join()).digest("hex").slice(0, 32);
 }
 
 async function surveyOf({ period, now }: StatementSource, first: Statement, page: ReadPage): Promise<Survey> {

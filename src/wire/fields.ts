@@ -84,8 +84,10 @@ export const givenTime = z
 
 export const tableInForce = z.string().meta({
   pattern: "^([0-9]{1,3}/C/NBP/[0-9]{4}|[0-9a-f]{32})$",
-  description: "Exchange only at this table, named by its number or its id",
-  examples: ["108/C/NBP/2026"],
+  description:
+    "Exchange only at this table, named by its id, which is the `tableId` of a quote, or by its number, which a " +
+    "correction of it has, too",
+  examples: ["e59b49442f2a95322549366e5824b365"],
 });
 export const entryId = z.string().meta({
   format: "uuid",

@@ -109,6 +109,20 @@ describe("a statement as camt.053", () => {
     }
   });
 
+  test("A statement has the same Id whenever it is made, and another for each currency, account, period and last entry", async () => {
+    const service = await seedEveryKind(openSqlite(":memory:"));
+    const [pesel = adult(), other = adult()] = seededPesels();
+    const later = new Date(now.getTime() + 1);
+    const idsOf = async (of: Pesel, period: Period = {}, at = now) =>
+      [...(await camtOf(service, of, period, at)).matchAll(/<Stmt>\n<Id>(\w{32})</g)].map(([, id]) => id);
+    const ids = await idsOf(pesel);
+    assert.deepEqual(await idsOf(pesel, {}, later), ids);
+    const others = [ids, await idsOf(other), await idsOf(pesel, { to: "2026-05-29" })].flat();
+    await service.change({ kind: "block", pesel, reason: "Order 17/2026" });
+    others.push(...(await idsOf(pesel)));
+    assert.equal(new Set(others).size, others.length);
+  });
+
   test("The periods of a camt.053 follow one another: each opens with what the one before closed with", async () => {
     const service = await seedEveryKind(openSqlite(":memory:"));
     const [pesel = adult()] = seededPesels();

@@ -17,8 +17,8 @@ export function defineExchange(program: FxCommand, context: Context): void {
     .pesel();
   withTermsOptions(exchange)
     .option(
-      "--table <number>",
-      "refuse the order unless this rate table (number or id) is in force, such as 108/C/NBP/2026",
+      "--table <table>",
+      "refuse the order unless this rate table is in force: its id, or its number, which a correction has, too",
     )
     .settles()
     .action((argument: string, options: ExchangeOptions) =>
