@@ -103,7 +103,7 @@ export function debit(account: Account, money: Money, isGiven: boolean): Account
   const held = balanceOf(account, money.currency);
   const left = held - money.minor;
   if (housePlaceOf(account.pesel) !== undefined) {
-    requireWithinLimit({ currency: money.currency, minor: -left });
+    requireWithinLimit({ currency: money.currency, minor: left });
   } else if (left < 0n) {
     throw new FxError(
       "insufficient-funds",
@@ -128,9 +128,13 @@ export function credit(account: Account, money: Money): Account {
  * @throws FxError balance-limit
  */
 export function requireWithinLimit(balance: Money): void {
-  if (balance.minor <= balanceLimit) return;
-  const limit = formatMoney({ ...balance, minor: balanceLimit });
-  throw new FxError("balance-limit", `No balance may be more than ${limit}.`);
+  const { currency, minor } = balance;
+  if (minor >= -balanceLimit && minor <= balanceLimit) return;
+  const [bound, limit] = minor < 0n ? ["less", -balanceLimit] : ["more", balanceLimit];
+  throw new FxError(
+    "balance-limit",
+    `No balance may be ${bound} than ${formatMoney({ currency, minor: limit })}.`,
+  );
 }
 
 function withBalance(account: Account, changed: Money): Account {

@@ -86,7 +86,9 @@ for (const { name, open } of adapters) {
       for (const kind of ["deposit", "withdrawal"] as const) {
         const twice = ["PLN", "PLN"].map((currency) => cash(kind, `9999999999999.99 ${currency}`));
         await service.change(twice[0] as never);
-        await refuses(service.change(twice[1] as never), "balance-limit");
+        const limit = kind === "deposit" ? "more than " : "less than -";
+        const message = `No balance may be ${limit}9,999,999,999,999.99 PLN.`;
+        await assert.rejects(service.change(twice[1] as never), { code: "balance-limit", message });
         await service.change(cash(kind === "deposit" ? "withdrawal" : "deposit", "9999999999999.99 PLN"));
       }
     });
