@@ -43,7 +43,7 @@ function definitionsIn(line: string, table: string): string[] {
 /** Takes the names of tables. Leaves out an index that is being built, or whose building failed. */
 const selectDefinitions = `
   with relation as (
-    select oid, relname from pg_class
+    select oid, relname, relpersistence, relrowsecurity from pg_class
     where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname = any($1::text[])
   ), definition as (
     select relname, attname || ' ' || format_type(atttypid, atttypmod) ||
@@ -56,8 +56,17 @@ const selectDefinitions = `
     union all
     select relname, replace(pg_get_indexdef(indexrelid), format(' ON %I.', current_schema()), ' ON ')
     from relation join pg_index on indrelid = relation.oid where indisvalid and indisready
+    union all
+    select relname, 'unlogged' from relation where relpersistence <> 'p'
+    union all
+    select relname, 'row level security' from relation where relrowsecurity
   )
   select relname, regexp_replace(lower(words), $2, '', 'g') as definition from definition`;
+
+/** A ledger in a later schema of the search path: a second one before it would hide it. */
+const selectElsewhere = `
+  select current_schema() as own, nspname as other from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+  where relname = 'fx_schema' and nspname = any(current_schemas(false))`;
 
 /**
  * Makes sure that the database holds a ledger of this schema, and makes one where `access` allows it. Any number of
@@ -85,6 +94,13 @@ async function findOrCreate(connection: Connection, access: Access): Promise<voi
   if (other !== undefined) {
     throw unusable(`The database has a table "${other}" that is not fx's. Name another database.`);
   }
+  const elsewhere = (await connection.query(selectElsewhere)).rows[0];
+  if (elsewhere !== undefined) {
+    throw unusable(
+      `The schema "${elsewhere.own}" has no ledger, and comes before "${elsewhere.other}", which has one, in the search_path of ` +
+        `this role. Set the path to the schema that is meant: alter role … set search_path = "${elsewhere.other}".`,
+    );
+  }
   if (access !== "create") {
     throw unusable("The database holds no ledger yet. fx serve, fx account create and fx batch create one.");
   }
@@ -109,7 +125,7 @@ function requireDefinitions(found: readonly SqlRow[]): void {
 }
 
 function damaged(what: string): FxError {
-  return unusable(`The database is damaged: ${what}. Restore it from a backup.`);
+  return unusable(`The database is damaged: ${what}. Undo the change, or restore a backup.`);
 }
 
 async function createLedger(connection: Connection): Promise<void> {

@@ -59,6 +59,21 @@ describe("Opening a PostgreSQL database", () => {
     );
   });
 
+  test("A ledger is not begun in a schema that would hide one in a later schema of the search path", async (t) => {
+    const { url, run } = await emptyDatabase(t);
+    await (await openStore(t, url)).close();
+    await run("create schema own");
+    await run(
+      "do $$ begin execute format('alter database %I set search_path = own, public', current_database()); end $$",
+    );
+    await assert.rejects(openPostgres(url), {
+      code: "storage-unavailable",
+      message: /^The schema "own" has no ledger, and comes before "public".* set search_path = "public"\.$/,
+    });
+    assert.equal((await run("select to_regclass('own.fx_schema') as made"))[0]?.made, null);
+    await run("drop schema own");
+  });
+
   test("A database whose encoding is not UTF-8 is refused", async (t) => {
     const admin = await sharedServer();
     const name = "fx_test_latin1";

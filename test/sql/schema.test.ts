@@ -28,6 +28,8 @@ const own: Readonly<Record<string, readonly string[]>> = {
     `drop index journal_key; alter table journal drop column idempotency_key; ${otherKey} (entry::json ->> 'other') stored`,
     "alter table journal alter column hash drop not null",
     "alter table account alter column name type varchar(20)",
+    "alter table journal set unlogged",
+    "alter table refusal enable row level security",
     'alter table name_word alter column word type text collate "POSIX"',
   ],
 };
