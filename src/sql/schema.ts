@@ -4,7 +4,10 @@ export interface SchemaWords {
   readonly uuid: string;
   /** A primary key that counts the rows. */
   readonly counted: string;
-  /** The collation in which all words with the same beginning are one range. */
+  /**
+   * The collation of text that is indexed: by its bytes. All words with the same beginning are one range, and no update of
+   * the system's collations changes the order of an index.
+   */
   readonly bytewise: string;
   /** A column of this type that is computed from the member of the entry's JSON. */
   readonly computed: (member: string, type: "bigint" | "text" | "uuid") => string;
@@ -22,7 +25,7 @@ export function schemaOf(words: SchemaWords): string {
   return `${journalTables(words)}${otherTables(words)}`;
 }
 
-function journalTables({ bigint, uuid, counted, computed, ...words }: SchemaWords): string {
+function journalTables({ bigint, uuid, counted, bytewise, computed, ...words }: SchemaWords): string {
   return `
   create table account (
     pesel ${bigint} not null primary key,
@@ -38,7 +41,7 @@ function journalTables({ bigint, uuid, counted, computed, ...words }: SchemaWord
     id ${uuid} not null ${computed("id", "uuid")},
     pesel ${bigint} not null ${computed("pesel", "bigint")},
     sequence ${bigint} not null ${computed("sequence", "bigint")},
-    idempotency_key text ${computed("key", "text")},
+    idempotency_key text${bytewise} ${computed("key", "text")},
     reverses ${uuid} ${computed("reverses", "uuid")} -- the id of the entry that is undone
   )${words.table};
   create unique index journal_id on journal (id);
@@ -49,7 +52,7 @@ function journalTables({ bigint, uuid, counted, computed, ...words }: SchemaWord
   create table refusal (
     position ${counted},
     pesel ${bigint} not null,
-    idempotency_key text not null,
+    idempotency_key text${bytewise} not null,
     asked_by text, -- the name of the token that the request came with
     digest text not null,
     code text not null,
@@ -58,19 +61,21 @@ function journalTables({ bigint, uuid, counted, computed, ...words }: SchemaWord
     hash text not null -- of all of it but the position
   )${words.table};
   create unique index refusal_key on refusal (idempotency_key, pesel);
+  create index refusal_time on refusal (refused_at);
 `;
 }
 
-function otherTables({ bigint, ...words }: SchemaWords): string {
+function otherTables({ bigint, bytewise, ...words }: SchemaWords): string {
   return `
   create table rate_table (
-    id text not null primary key,
-    source text not null,
+    id text${bytewise} not null,
+    source text${bytewise} not null,
     number text not null,
     trading_date text not null,
-    effective_date text not null,
+    effective_date text${bytewise} not null,
     rates text not null
   )${words.table};
+  create unique index rate_table_id on rate_table (id);
   create index rate_table_effective_date on rate_table (source, effective_date);
 
   create table accepted_table (
@@ -87,7 +92,7 @@ function otherTables({ bigint, ...words }: SchemaWords): string {
   -- The words of the holders' names, by which accounts are found.
   create table name_word (
     pesel ${bigint} not null,
-    word text${words.bytewise} not null,
+    word text${bytewise} not null,
     primary key (pesel, word)
   )${words.words};
   create index name_word_word on name_word (word, pesel);
