@@ -20,7 +20,7 @@ import {
   sha256,
   unlessDamaged,
 } from "./rows.ts";
-import { type Store, schemaVersion } from "./store.ts";
+import { type IndexedTable, type Store, schemaVersion } from "./store.ts";
 
 /** Options of an audit in this process. */
 export interface LedgerAuditOptions extends Omit<AuditOptions, "signal"> {
@@ -33,6 +33,7 @@ export interface LedgerAuditOptions extends Omit<AuditOptions, "signal"> {
 const accountsAtOnce = 200_000;
 const rowsPerPage = 250;
 const findingsKept = 1000;
+const allAccounts = "all accounts";
 
 /** PESELs: those after `after` up to `through`. */
 interface Range {
@@ -48,7 +49,11 @@ interface Range {
  */
 export async function auditLedger(store: Store, options: LedgerAuditOptions = {}): Promise<AuditReport> {
   const { against, onHeads, onStart } = options;
-  const heads = new Heads(await identityKeyOf(store), onHeads);
+  const key = identityKeyOf(store);
+  const heads = new Heads(
+    await (against === undefined && onHeads === undefined ? unlessDamaged(key) : key),
+    onHeads,
+  );
   if (against !== undefined) await heads.compareWith(against);
   const { entries: totalEntries, misplaced } = await store.journalEnd();
   onStart?.({ schemaVersion, entries: totalEntries });
@@ -110,6 +115,7 @@ class Audit {
         this.#chains.set(row.pesel, new Chain(row.pesel, row, this.#heads.earlierOf(row.pesel)));
       }
       const through = rows.length < rowsPerPage ? undefined : rows.at(-1)?.pesel;
+      await this.#checkIndexes("name_word", { after, through });
       for (const pesel of await this.#store.orphanWords({ after, through })) {
         this.#find(pesel, ["words of the names", "some", "no account"]);
       }
@@ -122,18 +128,27 @@ class Audit {
   }
 
   /** Checks the entries, each against its account's chain so far. */
-  async readJournal({ after = "", through }: Range, totalEntries: number): Promise<void> {
+  async readJournal(range: Range, totalEntries: number): Promise<void> {
     // The accounts' rows were read before, so these have the tables of all entries that are checked.
     this.#inForce = timesInForce(await this.#store.acceptedTables());
+    let end: number | undefined;
     for await (const rows of readJournal(this.#store, this.#pause)) {
-      for (const row of rows) {
-        if (row.pesel <= after || (through !== undefined && row.pesel > through)) continue;
-        const chain = this.#chains.get(row.pesel) ?? new Chain(row.pesel);
-        this.#chains.set(row.pesel, chain);
-        if (row.sequence > (chain.row?.sequence ?? 0)) chain.later ??= row;
-        else await this.#check(chain, row);
-      }
+      const page = { after: end, through: rows.at(-1)?.position };
+      end = page.through;
+      // Once, though the journal is read for each range. The database looks while the entries are checked here.
+      const isFirst = range.after === undefined && rows.length > 0;
+      await Promise.all([isFirst && this.#checkIndexes("journal", page), this.#checkRows(range, rows)]);
       this.#onProgress?.({ accounts: this.#accounts, entries: this.#entries, totalEntries });
+    }
+  }
+
+  async #checkRows({ after = "", through }: Range, rows: readonly JournalRow[]): Promise<void> {
+    for (const row of rows) {
+      if (row.pesel <= after || (through !== undefined && row.pesel > through)) continue;
+      const chain = this.#chains.get(row.pesel) ?? new Chain(row.pesel);
+      this.#chains.set(row.pesel, chain);
+      if (row.sequence > (chain.row?.sequence ?? 0)) chain.later ??= row;
+      else await this.#check(chain, row);
     }
   }
 
@@ -154,6 +169,17 @@ class Audit {
     const { tableId } = entry.exchange;
     const table = await unlessDamaged(this.#tables.find(tableId));
     return { table, inForce: this.#inForce.get(tableId), nowMs };
+  }
+
+  /** Looks for rows that no request would find, and so would be written once more. */
+  async #checkIndexes(
+    table: IndexedTable,
+    range: { after: string | number | undefined; through: string | number | undefined },
+  ): Promise<void> {
+    for (const { missing_in, ...row } of await this.#store.unindexed(table, range)) {
+      const at = row.entry === undefined ? undefined : readEntry(row as JournalRow);
+      this.#find(row.pesel ?? allAccounts, [`index ${missing_in}`, "no row", "a row"], row.sequence, at);
+    }
   }
 
   /** Compares the accounts' rows with the ends of their chains, and reports the heads. */
@@ -205,31 +231,41 @@ class Audit {
   }
 
   async readOtherTables(): Promise<void> {
-    for await (const row of this.#rows("rate_table")) this.#findInTable(tableDiscrepancies(row));
-    for await (const row of this.#rows("refusal")) {
+    for await (const row of this.#rows("rate_table", "rate_table"))
+      this.#findInTable(tableDiscrepancies(row));
+    for await (const row of this.#rows("refusal", "refusal")) {
       this.#findInTable([
         ...differing(`hash of refusal ${row.position}`, row.hash, refusalHash(row)),
         ...notLater(`time of refusal ${row.position}`, row.refused_at, this.#now()),
       ]);
     }
-    for await (const { value, hash } of this.#rows("identity_key")) {
-      this.#findInTable(differing("hash of the key of the customers' ids", hash, sha256(value)));
-    }
+    const [key] = await this.#store.rows("identity_key", { limit: 1 });
+    this.#findInTable(
+      key === undefined
+        ? [["key of the customers' ids", "none", "a key"]]
+        : differing("hash of the key of the customers' ids", key.hash, sha256(key.value)),
+    );
   }
 
-  async *#rows<Name extends keyof AuditedRows>(name: Name): AsyncGenerator<AuditedRows[Name]> {
+  async *#rows<Name extends keyof AuditedRows>(
+    name: Name,
+    indexed?: IndexedTable,
+  ): AsyncGenerator<AuditedRows[Name]> {
     const key: string = primaryKeys[name];
     for (let after: string | number | undefined; ; ) {
       await this.#pause();
       const rows = await this.#store.rows(name, { after, limit: rowsPerPage });
       yield* rows;
-      if (rows.length < rowsPerPage) return;
-      after = (rows.at(-1) as unknown as Readonly<Record<string, string | number>>)[key];
+      const last = rows.at(-1) as unknown as Readonly<Record<string, string | number>> | undefined;
+      const through = rows.length < rowsPerPage ? undefined : last?.[key];
+      if (indexed !== undefined) await this.#checkIndexes(indexed, { after, through });
+      if (through === undefined) return;
+      after = through;
     }
   }
 
   #findInTable(found: readonly Discrepancy[]): void {
-    for (const each of found) this.#find("all accounts", each);
+    for (const each of found) this.#find(allAccounts, each);
   }
 
   #find(

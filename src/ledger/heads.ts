@@ -6,7 +6,7 @@ import { customerId } from "./ids.ts";
 
 /** Collects the heads of all chains for a checkpoint, and compares them with those of an earlier one. */
 export class Heads {
-  readonly #key: string;
+  readonly #key: string | undefined;
   readonly #onHeads: AuditOptions["onHeads"];
   /** Heads of the checkpoint that are not found yet, by customer: some 300 bytes each. */
   readonly #earlier = new Map<string, AccountHead>();
@@ -15,8 +15,8 @@ export class Heads {
   /** The number of heads in the checkpoint. */
   #against: number | undefined;
 
-  /** @param key see `identityKeyOf` */
-  constructor(key: string, onHeads: AuditOptions["onHeads"]) {
+  /** @param key see `identityKeyOf`; undefined if it is damaged: then there are no heads */
+  constructor(key: string | undefined, onHeads: AuditOptions["onHeads"]) {
     this.#key = key;
     this.#onHeads = onHeads;
   }
@@ -32,14 +32,15 @@ export class Heads {
 
   /** The account's head in the checkpoint. */
   earlierOf(pesel: string): AccountHead | undefined {
-    return this.#earlier.size === 0 ? undefined : this.#earlier.get(customerId(pesel, this.#key));
+    if (this.#earlier.size === 0 || this.#key === undefined) return undefined;
+    return this.#earlier.get(customerId(pesel, this.#key));
   }
 
   /** Takes the chains, by PESEL, as they are at their ends. Those without an account, or without an entry, have no head. */
   async take(chains: readonly Chain[]): Promise<void> {
     const heads: AccountHead[] = [];
     for (const { pesel, row, sequence, hash, earlier, holdsEarlier } of chains) {
-      if (row === undefined || sequence === 0) continue;
+      if (row === undefined || sequence === 0 || this.#key === undefined) continue;
       const customer = customerId(pesel, this.#key);
       const head = { customer, entries: sequence, hash };
       // A damaged end of a chain is no head. Findings tell of it, and follow in the checkpoint's last line.

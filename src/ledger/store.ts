@@ -50,6 +50,11 @@ export interface Store extends TableLedger {
     name: Name,
     page: { after?: string | number | undefined; limit: number },
   ): Promise<AuditedRows[Name][]>;
+  /** The rows from the one after `after` up to `through` that are not found by an index of their table, with its name. */
+  unindexed(
+    table: IndexedTable,
+    range: { after?: string | number | undefined; through?: string | number | undefined },
+  ): Promise<readonly UnindexedRow[]>;
   /** PESELs after `after` up to `through` that words of names lead to, and that have no account. */
   orphanWords(range: { after?: string | undefined; through?: string | undefined }): Promise<string[]>;
   /** The refusals of one person's requests, oldest first, and the words of names by which the account is found. */
@@ -154,6 +159,12 @@ export interface JournalEnd {
   readonly misplaced: boolean;
   /** The number of entries at the same moment, by the accounts' rows. */
   readonly entries: number;
+}
+
+export type IndexedTable = "journal" | "refusal" | "name_word" | "rate_table";
+
+export interface UnindexedRow extends Partial<JournalRow> {
+  readonly missing_in: string;
 }
 
 /** The ids, which are UUIDs, from `first` to `last`. */

@@ -19,7 +19,7 @@ import { type Connection, givenAsLists, rowsOf } from "./connection.ts";
 import { ConnectionLost, isAbsent, isRetryable, isTaken, storageFailure } from "./failures.ts";
 import { Pool } from "./pool.ts";
 import { prepareLedger } from "./prepare.ts";
-import { readOnly, Transaction } from "./transaction.ts";
+import { load, readOnly, Transaction } from "./transaction.ts";
 import { type PostgresPlace, parsePostgresUrl } from "./url.ts";
 
 /** Settings that replace the URL's parameters. */
@@ -90,7 +90,9 @@ export class PostgresStore extends SqlReader implements Store {
   }
 
   read<T>(lookups: readonly Lookup[], use: (view: LedgerView) => T): Promise<T> {
-    return this.#persist((connection) => readOnly(connection, lookups, use));
+    return this.#persist(async (connection) =>
+      use(await readOnly(connection, () => load(connection, lookups))),
+    );
   }
 
   account(pesel: Pesel): Promise<StoredAccount | undefined> {
@@ -123,6 +125,18 @@ export class PostgresStore extends SqlReader implements Store {
     return this.#persist((connection) => rowsOf(connection, [sql, parameters]), {
       tryMs: limits.longReadMs,
     });
+  }
+
+  protected override selectByIndex(
+    sql: string,
+    ...parameters: readonly SqlParameter[]
+  ): Promise<readonly SqlRow[]> {
+    return this.#persist((connection) => readOnly(connection, () => rowsOf(connection, [sql, parameters])));
+  }
+
+  /** The first row from there on: only an index that begins with the first of the columns serves to find it. */
+  protected byIndex(_: string, one: string, own: string, isIndexed: string): string {
+    return `where (${one}) >= (${own}) and ${isIndexed} order by ${one} limit 1`;
   }
 
   async #readAccounts(pesels: readonly Pesel[]): Promise<(StoredAccount | undefined | Error)[]> {

@@ -42,28 +42,23 @@ export async function inTransaction(connection: Connection, work: () => Promise<
   });
 }
 
-/** Lets `use` have what a transaction would load, as of one moment, without locks. */
-export async function readOnly<T>(
-  connection: Connection,
-  lookups: readonly Lookup[],
-  use: (view: LedgerView) => T,
-): Promise<T> {
-  const view = await orRollBack(connection, async () => {
-    const [, loaded] = await Promise.all([
+/** Reads as of one moment, with the settings of transactions and without locks. */
+export function readOnly<T>(connection: Connection, read: () => Promise<T>): Promise<T> {
+  return orRollBack(connection, async () => {
+    const [, found] = await Promise.all([
       connection.begin("isolation level repeatable read, read only"),
-      load(connection, lookups),
+      read(),
     ]);
     await connection.query("commit");
-    return loaded;
+    return found;
   });
-  return use(view);
 }
 
 /**
  * Reads in statements of their own, which see what was committed while locks were waited for. An account that another
  * process opens meanwhile is not locked. Accounts are read before keys, so an opening that is seen has its key seen.
  */
-async function load(connection: Connection, lookups: readonly Lookup[]): Promise<LedgerView> {
+export async function load(connection: Connection, lookups: readonly Lookup[]): Promise<LedgerView> {
   const pesels = lookups.map(({ pesel }) => pesel);
   const find = (statement: SqlStatement | undefined) => rowsOf(connection, statement);
   const [accounts, keyed, refusals, inForce] = await Promise.all([

@@ -20,6 +20,7 @@ import type {
   Decision,
   FoundEntry,
   IdRange,
+  IndexedTable,
   JournalEnd,
   JournalPage,
   LedgerView,
@@ -27,6 +28,7 @@ import type {
   PlacedEntry,
   Store,
   StoredAccount,
+  UnindexedRow,
 } from "../ledger/store.ts";
 import {
   decodeAcceptedTable,
@@ -43,6 +45,7 @@ import {
   selectAccounts,
   selectEntries,
   selectInForce,
+  selectUnindexed,
 } from "./statements.ts";
 
 const [least, greatest] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
@@ -61,6 +64,12 @@ export abstract class SqlReader {
   protected abstract select(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]>;
   /** Reads rows with a statement that scans many, and so may take longer. */
   protected selectPatiently(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
+    return this.select(sql, ...parameters);
+  }
+  /** See `selectUnindexed`. */
+  protected abstract byIndex(index: string, one: string, own: string, isIndexed: string): string;
+  /** Reads rows with a statement that goes by indexes, however few rows there are. */
+  protected selectByIndex(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
     return this.select(sql, ...parameters);
   }
   abstract account(pesel: Pesel): Promise<StoredAccount | undefined>;
@@ -163,6 +172,19 @@ export abstract class SqlReader {
     const sql = `select ${columns} from ${name} ${where} order by ${key} limit ?1`;
     const rows = await this.select(sql, limit, ...place);
     return rows.map((row) => portRow<AuditedRows[Name]>(row));
+  }
+
+  async unindexed(
+    table: IndexedTable,
+    { after, through }: Parameters<Store["unindexed"]>[1],
+  ): Promise<UnindexedRow[]> {
+    const [first, last] = table === "rate_table" ? ["", lastLetter] : [least, greatest];
+    const rows = await this.selectByIndex(
+      selectUnindexed(table, this.byIndex),
+      after ?? first,
+      through ?? last,
+    );
+    return rows.map((row) => portRow<UnindexedRow>(row));
   }
 
   async orphanWords({ after, through }: Parameters<Store["orphanWords"]>[0]): Promise<string[]> {

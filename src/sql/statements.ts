@@ -1,3 +1,5 @@
+import type { IndexedTable } from "../ledger/store.ts";
+
 /** The SQL that both stores share. Its parameters are ?1, ?2 and so on. */
 
 /** PostgreSQL takes a list as one parameter, too. */
@@ -22,6 +24,61 @@ export function columnsOf(columns: string): (readonly [name: string, type: strin
 /** The values of a column. */
 export function valuesOf(rows: readonly object[], name: string): (string | number | null)[] {
   return rows.map((row) => (row as Readonly<Record<string, string | number | null>>)[name] ?? null);
+}
+
+/**
+ * The indexes beside primary keys, by table, with columns that tell each row; what a page of rows goes by; and what tells a
+ * row and is in no index.
+ */
+const indexed = {
+  journal: {
+    ...{ place: "own.position", content: "hash" },
+    indexes: {
+      journal_id: ["id"],
+      journal_account: ["pesel", "sequence"],
+      journal_key: ["idempotency_key", "pesel"],
+      journal_reverses: ["reverses"],
+    },
+  },
+  refusal: {
+    ...{ place: "own.position", content: "hash" },
+    indexes: { refusal_key: ["idempotency_key", "pesel"], refusal_time: ["refused_at", "position"] },
+  },
+  name_word: { place: "own.pesel", content: "pesel + 0", indexes: { name_word_word: ["word", "pesel"] } },
+  rate_table: {
+    ...{ place: "own.id || ''", content: "id || ''" },
+    indexes: { rate_table_id: ["id"], rate_table_effective_date: ["source", "effective_date", "id"] },
+  },
+} as const;
+/** They have only rows with a value in the first column. */
+const partial = ["journal_key", "journal_reverses"];
+
+/**
+ * Finds the rows of a page that are not found by an index, with its name as `missing_in`.
+ * @param by the SQL of the database for `from … as one`: one row, found by this index alone, whose columns are those of `own`
+ */
+export function selectUnindexed(
+  table: IndexedTable,
+  by: (index: string, one: string, own: string, isIndexed: string) => string,
+): string {
+  const { place, content, indexes } = indexed[table];
+  const selects = Object.entries<readonly string[]>(indexes).map(([index, columns]) => {
+    const [first] = columns;
+    const of = (row: string) => columns.map((column) => `${row}.${column}`).join(", ");
+    const found = by(
+      index,
+      of("one"),
+      of("own"),
+      partial.includes(index) ? `one.${first} is not null` : "true",
+    );
+    // In a condition of its own, "is not null" could have the rows themselves read through the index.
+    return (
+      `select '${index}' as missing_in, own.* from ${table} as own where ${place} > ?1 and ${place} <= ?2 ` +
+      `and case when own.${first} is null then false else ` +
+      `(select one.${content} from ${table} as one ${found}) is distinct from own.${content} end`
+    );
+  });
+  return selects.join(" union all ");
 }
 
 /** The hash of the entry before this one in its account. */

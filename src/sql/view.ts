@@ -97,8 +97,10 @@ export function viewOf(rows: LoadedRows): LedgerView {
       const [id, refusal] = [idWith.get(place), refusalWith.get(place)];
       if (id === undefined) return refusal && decodeRefusal(refusal);
       const found = entry(id);
-      if (found === undefined || found.entry.pesel === pesel) return found;
-      throw new DamagedLedger(`the entry ${id} is one of another account than it is found by`);
+      if (found?.entry.pesel === pesel && found.entry.key === key) return found;
+      throw new DamagedLedger(
+        `the entry ${id} is missing, or has another account or key than it is found by`,
+      );
     },
     entry,
   };

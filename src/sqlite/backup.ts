@@ -4,7 +4,7 @@ import type { AuditProgress, AuditReport } from "../core/service.ts";
 import { NewFile } from "../files/new-file.ts";
 import { auditLedger } from "../ledger/audit.ts";
 import { storageFailure, unusable, writeFailureOf } from "./failures.ts";
-import { openReader } from "./open.ts";
+import { faultIn, openReader } from "./open.ts";
 import { openSqlite } from "./store.ts";
 
 /**
@@ -26,7 +26,9 @@ export async function backUpSqlite(
     copyLedger(source, draft.draft, destination);
     const copy = openSqlite(draft.draft, { access: "read" });
     const report = await auditLedger(copy, { onProgress }).finally(() => copy.close());
-    if (report.findingsTotal === 0) writing(destination, () => draft.keep());
+    if (report.findingsTotal > 0) return report;
+    requireSoundIndexes(draft.draft, source);
+    writing(destination, () => draft.keep());
     return report;
   } finally {
     draft.close();
@@ -50,6 +52,14 @@ function unwritable(path: string, reason: string, cause: unknown): FxError {
 
 function exists(path: string): FxError {
   return unusable(`${path} exists. Name a new file: a backup replaces nothing.`);
+}
+
+/** The copy has the pages of the indexes as they are in the source. An audit does not see what an index has besides. */
+function requireSoundIndexes(copy: string, source: string): void {
+  const { database } = openReader(copy);
+  const fault = faultIn(database, "integrity_check");
+  database.close();
+  if (fault !== undefined) throw unusable(`${source} is damaged: ${fault}. Restore it from a backup.`);
 }
 
 function copyLedger(source: string, draft: string, destination: string): void {

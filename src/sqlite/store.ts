@@ -121,6 +121,10 @@ export class SqliteStore extends SqlReader implements Store {
     return this.#read(() => this.#rows([sql, parameters]));
   }
 
+  protected byIndex(index: string, one: string, own: string): string {
+    return `indexed by ${index} where (${one}) = (${own})`;
+  }
+
   #load(lookups: readonly Lookup[]): LedgerView {
     this.#cache.refresh();
     const unknown = lookups.filter(({ pesel }) => this.#cache.account(pesel) === undefined);

@@ -6,7 +6,16 @@ import { FxError } from "../../src/core/errors.ts";
 import { auditLedger } from "../../src/ledger/audit.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { adapters, type SharedDatabase } from "../support/adapters.ts";
-import { type Damageable, damageable, type Edit, editsOf, insertOf, rowIs } from "../support/damage.ts";
+import {
+  contentsOf,
+  type Damageable,
+  damageable,
+  type Edit,
+  editsOf,
+  insertOf,
+  rowIs,
+  withoutIndex,
+} from "../support/damage.ts";
 import {
   acceptance,
   adult,
@@ -27,6 +36,19 @@ const unseen: readonly (readonly [change: RegExp, reason: string])[] = [
   [/^a rate_table less/, "One that was never in force is kept for the history of rates alone."],
 ];
 
+interface Index {
+  readonly index: string;
+  readonly table: string;
+}
+
+/** The indexes beside primary keys. */
+const catalogue: Readonly<Record<string, string>> = {
+  "sqlite:": `select name as "index", tbl_name as "table" from sqlite_schema where type = 'index' and sql is not null`,
+  "postgres:":
+    `select relname as "index", indrelid::regclass::text as "table" from pg_index join pg_class on oid = indexrelid ` +
+    "where relnamespace = current_schema()::regnamespace and not indisprimary",
+};
+
 /** A ledger that has rows in every table, and each kind of entry. */
 async function filled({ open }: SharedDatabase): Promise<void> {
   const store = await open();
@@ -38,7 +60,9 @@ async function filled({ open }: SharedDatabase): Promise<void> {
     pesel: adult(),
     key: "buy",
   });
-  await service.change({ kind: "reversal", pesel: adult(), reverses: receiptId, reason: "a slip" });
+  await service.change({
+    ...{ kind: "reversal", pesel: adult(), reverses: receiptId, reason: "a slip", key: "undo" },
+  });
   await service.change({ kind: "deposit", pesel: adult(1), amount: decimal("5"), ...cash });
   await service.change({ kind: "renaming", pesel: adult(1), name: "Ewa", surname: "Lis" });
   await service.change({ kind: "withdrawal", pesel: adult(2), amount: decimal("1000"), ...cash });
@@ -88,6 +112,30 @@ for (const { name, database } of adapters) {
   /** PostgreSQL gives positions itself, unless `overriding system value` is said. */
   const overriding = (sql: string) =>
     name === "postgres:" ? sql.replace(") values (", ") overriding system value values (") : sql;
+
+  test(`An audit over ${name} finds a row that any index lacks`, async (t) => {
+    const made = await database(t);
+    await filled(made);
+    const service = new LedgerService(await made.open(), fixedRates(), () => now);
+    const contents = await contentsOf(made);
+    const indexes = (await made.run(catalogue[name] ?? "")) as Index[];
+    assert.ok(indexes.length > 8);
+    for (const { index, table } of indexes) {
+      // The reversal is in every index of the journal.
+      const rows = await contents.rowsOf(table);
+      const row = rows.find(({ entry }) => String(entry).includes('"reversal"')) ?? rows.at(-1);
+      assert.ok(row !== undefined);
+      await made.run(`delete from ${table} where ${rowIs(row)}`);
+      await withoutIndex(made, index, overriding(insertOf(table, row)));
+      const { findings } = await service.audit();
+      assert.deepEqual(
+        findings.map(({ problem }) => problem),
+        [`index ${index}`],
+      );
+      await made.run(`reindex ${name === "postgres:" ? "index " : ""}${index}`);
+      assert.deepEqual((await service.audit()).findings, []);
+    }
+  });
 
   test(`An audit over ${name} finds any row that is gone, added or has another value, unless there is a reason why not`, async (t) => {
     const made = await database(t);

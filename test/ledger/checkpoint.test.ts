@@ -132,6 +132,26 @@ test("the digest of the same chains is the same in SQLite and PostgreSQL, in wha
   }
 });
 
+for (const { name, database } of adapters) {
+  if (database === undefined) continue;
+  for (const [sql, problem] of [
+    ["update identity_key set value = 'x' || value", "hash of the key of the customers' ids"],
+    ["delete from identity_key", "key of the customers' ids"],
+  ] as const) {
+    test(`An audit over ${name} reports the key of ids after: ${sql}; what needs the key fails`, async (t) => {
+      const { open, run } = await database(t);
+      const service = await ledgerOn(await open());
+      const { heads } = await checkpointOf(service);
+      await run(sql);
+      const { findings, entries, digest } = await service.audit();
+      assert.deepEqual([findings.map((found) => found.problem), entries > 0], [[problem], true]);
+      assert.equal(digest, createHash("sha256").digest("hex"));
+      await assert.rejects(service.audit({ against: chunked(heads) }), { code: "storage-unavailable" });
+      await assert.rejects(checkpointOf(service), { code: "storage-unavailable" });
+    });
+  }
+}
+
 /** Copies a ledger from SQLite to an empty one in PostgreSQL, its entries in that order. */
 async function copyLedger(from: SharedDatabase, to: SharedDatabase, order: string): Promise<void> {
   const tables = {

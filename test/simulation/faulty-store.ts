@@ -50,6 +50,7 @@ export class FaultyStore implements Store {
   rows: Store["rows"] = (name, page) => this.#store.rows(name, page);
   besideEntries: Store["besideEntries"] = (pesel) => this.#store.besideEntries(pesel);
   orphanWords: Store["orphanWords"] = (range) => this.#store.orphanWords(range);
+  unindexed: Store["unindexed"] = (...range) => this.#store.unindexed(...range);
   inForce: Store["inForce"] = () => this.#store.inForce();
   acceptedTables: Store["acceptedTables"] = () => this.#store.acceptedTables();
   acceptTable: Store["acceptTable"] = (table, accepted) => this.#store.acceptTable(table, accepted);

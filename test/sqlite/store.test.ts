@@ -36,9 +36,9 @@ const deposit = (index: number): Change => {
   return { kind: "deposit", pesel: adult(index), amount, currency: pln, note: undefined };
 };
 
-/** Deletes the newest row of the journal's table, and leaves those of its indexes, as an outdated page would. */
-function loseNewestEntry(path: string): void {
-  const isIndex = "type = 'index' and tbl_name = 'journal' and sql is not null";
+/** Deletes the newest row of a table, and leaves those of its indexes, as an outdated page would. */
+function loseNewest(table: "journal" | "refusal", path: string): void {
+  const isIndex = `type = 'index' and tbl_name = '${table}' and sql is not null`;
   const database = new DatabaseSync(path);
   const indexes = database.prepare(`select * from sqlite_schema where ${isIndex}`).all() as Record<
     string,
@@ -49,7 +49,7 @@ function loseNewestEntry(path: string): void {
   database.exec(`delete from sqlite_schema where ${isIndex}; pragma schema_version = 9001`);
   database.close();
   const without = new DatabaseSync(path);
-  without.exec("delete from journal where position = (select max(position) from journal)");
+  without.exec(`delete from ${table} where position = (select max(position) from ${table})`);
   without.enableDefensive(false);
   without.exec("pragma writable_schema = on");
   const insert = without.prepare("insert into sqlite_schema values (?, ?, ?, ?, ?)");
@@ -140,7 +140,7 @@ test("A row that is lost from its table, and not from its indexes, fails a posit
   const path = await ledgerFile(t);
   const service = await serve(path);
   t.after(() => service.close());
-  loseNewestEntry(path);
+  loseNewest("journal", path);
   await assert.rejects(service.position(), {
     message: /^The ledger is damaged: the journal lacks 1 entries/,
   });
@@ -279,6 +279,20 @@ describe("A backup", () => {
     const target = join(newFolder(t), "backup.db");
     assert.ok((await backUpSqlite(path, target)).findingsTotal >= 3);
     assert.equal(existsSync(target), false);
+    assert.deepEqual(readdirSync(join(target, "..")), []);
+  });
+
+  test("A backup is refused where an index leads to a row that is not there", async (t) => {
+    const path = await ledgerFile(t);
+    const service = await serve(path);
+    await assert.rejects(service.exchange({ ...terms("sell 999 USD for PLN"), pesel: adult(), key: "poor" }));
+    await service.close();
+    loseNewest("refusal", path);
+    const target = join(newFolder(t), "backup.db");
+    await assert.rejects(backUpSqlite(path, target), {
+      code: "storage-unavailable",
+      message: `${path} is damaged: wrong # of entries in index refusal_time. Restore it from a backup.`,
+    });
     assert.deepEqual(readdirSync(join(target, "..")), []);
   });
 

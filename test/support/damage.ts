@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { copyFileSync, renameSync, rmSync } from "node:fs";
+import { DatabaseSync } from "@photostructure/sqlite";
 import type { Store } from "../../src/ledger/store.ts";
 import type { SharedDatabase } from "./adapters.ts";
 
@@ -64,6 +65,29 @@ export async function contentsOf(database: SharedDatabase): Promise<Contents> {
   const rowsOf = async (table: string) =>
     (await database.run(`select ${names(table).join(", ")} from ${table}`)) as readonly Row[];
   return { columns, rowsOf };
+}
+
+/** Runs a statement that adds rows, which the index then lacks. */
+export async function withoutIndex({ url, run }: SharedDatabase, index: string, sql: string): Promise<void> {
+  if (!url.startsWith("sqlite:")) {
+    const ready = (is: boolean) =>
+      run(`update pg_index set indisready = ${is} where indexrelid = '${index}'::regclass`);
+    await ready(false);
+    await run(sql);
+    await ready(true);
+    return;
+  }
+  /** Reads the schema anew afterwards. */
+  const onSchema = (change: string) => {
+    const database = new DatabaseSync(url.slice("sqlite:".length));
+    database.enableDefensive(false);
+    database.exec(`pragma writable_schema = on; ${change}; pragma writable_schema = reset`);
+    database.close();
+  };
+  const [row = {}] = (await run(`select * from sqlite_schema where name = '${index}'`)) as Row[];
+  onSchema(`delete from sqlite_schema where name = '${index}'`);
+  await run(sql);
+  onSchema(insertOf("sqlite_schema", row));
 }
 
 /** Takes a snapshot. Nobody may have the ledger open. */
