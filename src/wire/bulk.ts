@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { parseOpening } from "../core/account.ts";
-import { type BulkRequest, parseCash, parseChange, parseHouseCash, type Request } from "../core/change.ts";
+import { type BulkRequest, parseCash, type Request } from "../core/change.ts";
 import type { CalendarDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { parseTerms } from "../core/exchange.ts";
@@ -8,18 +8,10 @@ import { housePlaceOf } from "../core/house.ts";
 import { exactNumber } from "../core/money.ts";
 import { parsePesel } from "../core/pesel.ts";
 import type { BulkAnswer } from "../core/service.ts";
-import {
-  block,
-  closing,
-  encodeListedAccount,
-  initialOf,
-  listedAccount,
-  openingLine,
-  renaming,
-} from "./accounts.ts";
+import { encodeListedAccount, initialOf, listedAccount, openingLine } from "./accounts.ts";
 import { decodeAnswer, notAnAnswer } from "./answers.ts";
-import { cash, houseCash, reversal } from "./cash.ts";
-import { accountNumber, encodeMoney, entryId, key, money, orNull, pesel } from "./fields.ts";
+import { cash } from "./cash.ts";
+import { encodeMoney, entryId, key, money, orNull, pesel } from "./fields.ts";
 import { orderLine } from "./orders.ts";
 import { decodeProblem, encodeProblem, problem } from "./problem.ts";
 import { parseJson, parseRequest, requireKey } from "./requests.ts";
@@ -32,46 +24,14 @@ export const bulkType = "application/x-ndjson";
 export const linesBeforeReading = 1000;
 
 /** Fields of a line that a single request has in its path or headers. */
-const outside = {
+export const outside = {
   pesel,
   key: key.optional().meta({ description: "The same as the header `Idempotency-Key`" }),
 };
-const onlyDry = { description: "Only in a dry run", examples: undefined };
 
-const cashLine = cash
+export const cashLine = cash
   .extend({ kind: z.enum(["deposit", "withdrawal"]), ...outside })
   .meta({ id: "CashLine" });
-const houseLine = houseCash
-  .extend({
-    kind: z.enum(["deposit", "withdrawal"]),
-    ...outside,
-    pesel: z.string().regex(/^0{10}[01]$/),
-  })
-  .meta({ id: "HouseLine", ...onlyDry });
-const reversalLine = reversal
-  .extend({ kind: z.literal("reversal"), receipt: entryId, ...outside, pesel: accountNumber })
-  .meta({ id: "ReversalLine", ...onlyDry });
-const renamingLine = renaming
-  .extend({ kind: z.literal("renaming"), ...outside })
-  .meta({ id: "RenamingLine", ...onlyDry });
-const closingLine = closing
-  .extend({ kind: z.literal("closing"), ...outside })
-  .meta({ id: "ClosingLine", ...onlyDry });
-const blockLine = block
-  .extend({ kind: z.enum(["block", "unblock"]), ...outside })
-  .meta({ id: "BlockLine", ...onlyDry });
-
-export const bulkLine = z
-  .xor([orderLine, openingLine, cashLine, houseLine, reversalLine, renamingLine, closingLine, blockLine])
-  .meta({ id: "BulkLine", description: "One line" });
-
-export const bulkQuery = z.strictObject({
-  dryRun: z
-    .enum(["true", "false"])
-    .default("false")
-    .meta({ description: "`true`: answer what each line would come to, and do nothing" }),
-});
-
 /**
  * Reads a line as of `today`: what its `kind` says; without one, an opening if it has a field that only openings have,
  * otherwise an order. `by` is the name of the token that it came with.
@@ -79,27 +39,6 @@ export const bulkQuery = z.strictObject({
  */
 export function parseBulkLine(text: string, today: CalendarDate, by?: string): BulkRequest {
   return parseLine(parseJson(text, "line"), today, by);
-}
-
-/** Reads a line of a dry run, which may also be of a kind that only a dry run takes. */
-export function parseTrialLine(text: string, today: CalendarDate, by?: string): Request {
-  const line = parseJson(text, "line");
-  switch ((Object(line) as { readonly kind?: unknown }).kind) {
-    case "reversal": {
-      const { receipt: reverses, ...asked } = parseRequest(reversalLine, line, "line");
-      return parseChange({ ...asked, reverses, by }, today);
-    }
-    case "renaming":
-      return parseChange({ ...parseRequest(renamingLine, line, "line"), by }, today);
-    case "closing":
-      return parseChange({ ...parseRequest(closingLine, line, "line"), by }, today);
-    case "block":
-    case "unblock":
-      return parseChange({ ...parseRequest(blockLine, line, "line"), by }, today);
-    default:
-      if (!("account" in Object(line))) return parseLine(line, today, by);
-      return parseHouseCash({ ...parseRequest(houseLine, line, "line"), by });
-  }
 }
 
 /** Reads what JSON.parse made of a line, as `parseBulkLine` does. */

@@ -1,7 +1,8 @@
 import type * as z from "zod";
 import * as accounts from "./accounts.ts";
 import { audit, checkpointLine, emptyCheckpoint } from "./audit.ts";
-import { bulkAnswer, bulkLine, bulkQuery, linesBeforeReading } from "./bulk.ts";
+import { bulkAnswer, linesBeforeReading } from "./bulk.ts";
+import { bulkLine, bulkQuery } from "./bulk-lines.ts";
 import { cash, house, houseCash, reversal } from "./cash.ts";
 import * as entries from "./entries.ts";
 import * as exchanges from "./exchanges.ts";

@@ -5,14 +5,8 @@ import type { Request } from "../../core/change.ts";
 import type { CalendarDate } from "../../core/date.ts";
 import { type AnswerCode, FxError } from "../../core/errors.ts";
 import type { BulkAnswer, BulkLine } from "../../core/service.ts";
-import {
-  bulkAnswerText,
-  bulkQuery,
-  bulkType,
-  linesBeforeReading,
-  parseBulkLine,
-  parseTrialLine,
-} from "../../wire/bulk.ts";
+import { bulkAnswerText, bulkType, linesBeforeReading, parseBulkLine } from "../../wire/bulk.ts";
+import { bulkQuery, parseTrialLine } from "../../wire/bulk-lines.ts";
 import { type Line, lineFault, readLines } from "../../wire/lines.ts";
 import { operationOf } from "../../wire/operation-of.ts";
 import { statusOf } from "../../wire/problem.ts";
