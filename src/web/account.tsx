@@ -1,7 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { entryKinds } from "../core/journal.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
-import type { EntryJson } from "../wire/entries.ts";
 import { useApp, useCustomer, useGet, useMay } from "./app.ts";
 import { Balances } from "./balances.tsx";
 import { Blocked } from "./blocked.tsx";
@@ -10,20 +9,17 @@ import { orderOut } from "./customer.ts";
 import { Part, Unread } from "./elements.tsx";
 import { groupedPesel } from "./format.ts";
 import { Asked } from "./question.tsx";
-import { Receipt } from "./receipt.tsx";
+import { ReceiptInSight } from "./receipt.tsx";
 import { accountUrl } from "./requests.ts";
 import { Statement } from "./statement.tsx";
 import { Ticket } from "./ticket.tsx";
 
 /** One customer: the balances, the orders that are possible, and the statement. */
 export function AccountView({ pesel }: { readonly pesel: string }) {
-  const { desk, texts } = useApp();
+  const { texts } = useApp();
   const mayMove = useMay("teller");
   const loaded = useGet<ListedAccountJson>(accountUrl(pesel));
   const customer = useCustomer(pesel);
-  const { receiptId } = customer;
-  // An order stays done if its receipt cannot be read now: the statement has it.
-  const receipt = useGet<EntryJson>(receiptId && `api/receipts/${receiptId}`).value;
   const heading = useRef<HTMLHeadingElement>(null);
   const account = loaded.value;
   useLayoutEffect(() => heading.current?.focus(), [account === undefined]);
@@ -75,14 +71,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
           )}
         </div>
         <div class="state">
-          {receipt !== undefined && (
-            <Part key={receipt.id}>
-              <Receipt
-                entry={receipt}
-                onClose={() => desk.tell(pesel, { is: "shows receipt", receiptId: undefined })}
-              />
-            </Part>
-          )}
+          <ReceiptInSight pesel={pesel} />
           <Part>
             <Balances currencies={account.currencies} />
           </Part>

@@ -56,6 +56,12 @@ export function useCodes(): readonly string[] {
   return rates === undefined ? currencies : [pln, ...rates.rates.map(({ symbol }) => symbol)];
 }
 
+/** The currencies of cash: special drawing rights have none, unless some are held all the same. */
+export function useCashCodes(held: readonly string[]): readonly string[] {
+  const codes = useCodes().filter((code) => code !== "XDR");
+  return [...new Set([...codes, ...held])];
+}
+
 /** The value of an amount in PLN at bid; undefined where there is no bid. */
 export function usePlnAtBid(): (symbol: string, amount: number) => number | undefined {
   const { rates } = useApp();
@@ -126,7 +132,7 @@ export function useTask<T>(of = ""): Task<T> {
     set({ isLoading: true });
     load(signal).then(
       (value) => {
-        set({ value });
+        set({ value, time: new Date() });
         if (!signal.aborted) onDone?.(value);
       },
       (failure: unknown) => set({ failure }),

@@ -1,15 +1,17 @@
 import { useState } from "preact/hooks";
+import { housePlaceOf } from "../core/house.ts";
 import type { EntryKind } from "../core/journal.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
-import { useApp, useCustomer, useDraft, useMay } from "./app.ts";
+import { useApp, useCashCodes, useCustomer, useDraft, useMay } from "./app.ts";
 import { heldOf } from "./balances.tsx";
 import { orderOf, orderOut } from "./customer.ts";
 import { cashForm, renamingForm } from "./drafts.ts";
 import { Button } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, Field, useWrong } from "./field.tsx";
 import { typedAmount } from "./format.ts";
+import { nameFault } from "./name-fault.ts";
 import { Asked, Changes } from "./question.tsx";
-import { cash, type DeskRequest, renaming } from "./requests.ts";
+import { cash, renaming } from "./requests.ts";
 import { fill } from "./texts.ts";
 
 const kindsHere: readonly EntryKind[] = ["deposit", "withdrawal", "renaming", "block", "closing"];
@@ -27,7 +29,8 @@ export function Cash({ account }: CashProps) {
   const out = orderOut(customer);
   const kind = out?.kind ?? customer.message?.kind;
   const isHere = kind !== undefined && kindsHere.includes(kind);
-  const isTyped = desk.isTyped(cashForm(pesel)) || desk.isTyped(renamingForm(pesel));
+  const { typed, note } = desk.draft(cashForm(pesel));
+  const isTyped = typed + note !== "" || desk.isTyped(renamingForm(pesel));
   const [isOpened, setOpened] = useState(isTyped);
   return (
     <details
@@ -38,15 +41,13 @@ export function Cash({ account }: CashProps) {
       <summary>{texts.cash}</summary>
       <form noValidate>
         <CashFields
-          pesel={pesel}
-          held={(currency) => heldOf(account, currency)}
+          account={account}
           deposit={texts.deposit}
           withdraw={blocked ? undefined : texts.withdraw}
-          onRequest={(request) => void desk.ask(request)}
         />
         <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
       </form>
-      <Name account={account} />
+      <Renaming account={account} />
       {((mayClose && !blocked) || out?.kind === "closing" || out?.kind === "block") && (
         <div class="closing">
           <Changes pesel={pesel} kinds={["block", "closing"]} />
@@ -57,36 +58,37 @@ export function Cash({ account }: CashProps) {
 }
 
 interface CashFieldsProps {
-  readonly pesel: string;
-  /** The balance in a currency, where it is a limit. */
-  readonly held?: (currency: string) => number;
+  readonly account: Pick<ListedAccountJson, "pesel" | "currencies">;
   /** The labels of the buttons; a withdrawal without one is not possible. */
   readonly deposit: string;
   readonly withdraw: string | undefined;
-  readonly isDisabled?: boolean;
-  readonly onRequest: (request: DeskRequest) => void;
 }
 
 /** The fields for cash that comes to an account or leaves it, with a button for each. */
-export function CashFields({ pesel, held, deposit, withdraw, isDisabled, onRequest }: CashFieldsProps) {
+export function CashFields({ account, deposit, withdraw }: CashFieldsProps) {
   const { desk, texts, format } = useApp();
+  const { pesel, currencies } = account;
   const customer = useCustomer(pesel);
   const [draft, edit] = useDraft(cashForm(pesel), pesel);
   const { typed, currency, note } = draft;
   const order = orderOf(customer, ["deposit", "withdrawal"]);
   const amount = typedAmount(typed, currency);
-  const most = { symbol: currency, amount: held?.(currency) ?? 0 };
+  const held = currencies.flatMap(({ symbol, amount }) => (amount === 0 ? [] : symbol));
+  const codes = useCashCodes([...held, currency]);
+  // The house may take out more than it has put in: its profit.
+  const isLimited = housePlaceOf(pesel) === undefined;
+  const most = { symbol: currency, amount: isLimited ? heldOf(account, currency) : 0 };
   const wrong = "fault" in amount ? texts.amountFault[amount.fault] : undefined;
   const [fault, refuse] = useWrong(draft, wrong);
-  const isMore = held && order === undefined && "amount" in amount && amount.amount > most.amount;
+  const isMore = isLimited && order === undefined && "amount" in amount && amount.amount > most.amount;
   const ask = (kind: "deposit" | "withdrawal") => {
     desk.tell(pesel, { is: "cancels" });
     if ("fault" in amount) return refuse();
     const money = { symbol: currency, amount: amount.amount };
-    onRequest(cash(kind, pesel, money, note.trim() === "" ? undefined : note));
+    void desk.ask(cash(kind, pesel, money, note.trim() === "" ? undefined : note));
   };
   return (
-    <fieldset class="fields" disabled={isDisabled ?? orderOut(customer) !== undefined}>
+    <fieldset class="fields" disabled={orderOut(customer) !== undefined}>
       <AmountField
         label={texts.cashSum}
         value={typed}
@@ -95,6 +97,7 @@ export function CashFields({ pesel, held, deposit, withdraw, isDisabled, onReque
         isTold={fault !== undefined}
       />
       <CurrencyField
+        codes={codes}
         label={texts.cashCurrency}
         value={currency}
         onValue={(value) => edit({ currency: value })}
@@ -119,16 +122,19 @@ export function CashFields({ pesel, held, deposit, withdraw, isDisabled, onReque
   );
 }
 
-function Name({ account }: CashProps) {
+function Renaming({ account }: CashProps) {
   const { desk, texts } = useApp();
   const { pesel } = account;
   const customer = useCustomer(pesel);
   const [draft, edit] = useDraft(renamingForm(pesel), pesel);
-  const { name, surname } = { ...account, ...orderOf(customer, ["renaming"])?.renamed, ...draft };
-  const isWhole = name.trim() !== "" && surname.trim() !== "";
-  const [fault, refuse] = useWrong(draft, isWhole ? undefined : texts.nameMissing);
+  const order = orderOf(customer, ["renaming"]);
+  const { name, surname } = { ...account, ...order?.renamed, ...draft };
+  const wrong = nameFault(account, { name, surname }, texts);
+  const [fault, refuse] = useWrong(draft, wrong);
   const save = () => {
-    if (isWhole) void desk.carryOut(renaming(pesel, { name, surname }), account);
+    if (order !== undefined) return;
+    desk.tell(pesel, { is: "cancels" });
+    if (wrong === undefined) void desk.ask(renaming(pesel, { name, surname }));
     else refuse();
   };
   return (
@@ -137,7 +143,7 @@ function Name({ account }: CashProps) {
         <Field label={texts.newFirstName} value={name} onValue={(value) => edit({ name: value })} />
         <Field label={texts.newSurname} value={surname} onValue={(value) => edit({ surname: value })} />
         {fault !== undefined && <p role="alert">{fault}</p>}
-        <p class="actions">
+        <p class="actions" hidden={order !== undefined}>
           <button type="submit">{texts.saveName}</button>
         </p>
       </fieldset>

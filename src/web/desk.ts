@@ -1,4 +1,3 @@
-import type { ListedAccountJson } from "../wire/accounts.ts";
 import type { StatementJson } from "../wire/entries.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import { isRefusal, NoAnswer, newKey, type Server, urlOf } from "./answers.ts";
@@ -15,7 +14,9 @@ import { cashForm, type Form, openingForm, renamingForm, ticketForm } from "./dr
 import { digitsOf } from "./format.ts";
 import type { Reads } from "./reads.ts";
 import {
+  accountIn,
   accountUrl,
+  balancesUrl,
   type DeskRequest,
   type ExchangeWish,
   exchange,
@@ -185,8 +186,11 @@ export class Desk extends Watched {
       this.#settled(order, receiptId);
     } catch (failure) {
       const after = this.tell(pesel, { is: "failed", key: order.key, failure });
-      if (after.at === undefined) this.#add({ order, failure });
-      if (isRefusal(failure, "account-blocked")) this.#reads.stale(accountUrl(pesel));
+      if (after.at === undefined) {
+        this.#add({ order, failure });
+        // The page shows no longer what fx has refused it for: a block, a reversal, or that trading is suspended.
+        this.#reads.stale(balancesUrl(pesel), "api/rates");
+      }
       if (isRefusal(failure, "rate-changed") && after.at === undefined) this.#askAgain(order);
       // An earlier attempt with another token has arrived: the statement shows whether the order was done.
       if (isRefusal(failure, "idempotency-key-reused")) await this.look(pesel);
@@ -219,27 +223,27 @@ export class Desk extends Watched {
   ): Promise<void> {
     const key = newKey();
     this.tell(pesel, { is: "asks", key, kind });
-    const url = accountUrl(pesel);
+    const url = balancesUrl(pesel);
     const shown = this.#reads.get(url).value;
     try {
-      const [account, request] = await Promise.all([this.#reads.fresh<ListedAccountJson>(url), price()]);
-      const { name, surname } = account;
-      if (account !== shown) this.#reads.stale(`${url}/`);
+      const [answer, request] = await Promise.all([this.#reads.fresh<object>(url), price()]);
+      const { name, surname } = accountIn(answer, pesel);
+      if (answer !== shown) this.#reads.stale(`${url}/`);
       this.tell(pesel, { is: "priced", order: { ...request, holder: { name, surname }, key }, what });
     } catch (failure) {
       this.tell(pesel, { is: "not priced", key, failure });
     }
   }
 
-  /** Reads again what an order has changed, and empties its form. */
+  /** Reads again what an order has changed, and empties its form. Whoever pays in money twice takes the same currency. */
   #settled(order: Order, receiptId: string): void {
     const { pesel, kind, key } = order;
-    this.#reads.stale(accountUrl(pesel), "api/position", "api/receipts/", "api/rates", "health/ready");
+    this.#reads.stale(balancesUrl(pesel), "api/position", "api/receipts/", "api/rates", "health/ready");
     const before = this.customer(pesel);
     if (this.tell(pesel, { is: "done", key, receiptId }) === before) return;
     this.#add({ order, receiptId });
     if (kind === "exchange") this.edit(ticketForm(pesel), { typed: "" });
-    if (kind === "deposit" || kind === "withdrawal") this.#empty(cashForm(pesel));
+    if (kind === "deposit" || kind === "withdrawal") this.edit(cashForm(pesel), { typed: "", note: "" });
     if (kind === "renaming") this.#empty(renamingForm(pesel));
     if (kind === "opening" && digitsOf(this.draft(openingForm).pesel) === pesel) {
       this.#opened = pesel;
@@ -270,7 +274,7 @@ export class Desk extends Watched {
   }
 
   #askAgain({ pesel, quote }: Order): void {
-    this.#reads.stale("api/rates", "api/quote");
+    this.#reads.stale("api/quote");
     if (quote !== undefined) void this.askExchange(pesel, wishOf(quote), { text: "rateMoved", was: quote });
   }
 }

@@ -1,3 +1,4 @@
+import { housePlaceOf } from "../core/house.ts";
 import type { Name } from "./requests.ts";
 
 /** A form by its name, and its content until something is typed. */
@@ -22,9 +23,9 @@ export function ticketForm(pesel: string): Form<TicketDraft> {
   return { name: `ticket ${pesel}`, empty: emptyTicket };
 }
 
-/** The form for a deposit or a withdrawal. */
+/** The form for a deposit or a withdrawal. The house has one for both its accounts. */
 export function cashForm(pesel: string): Form<typeof emptyCash> {
-  return { name: `cash ${pesel}`, empty: emptyCash };
+  return { name: `cash ${housePlaceOf(pesel) === undefined ? pesel : "house"}`, empty: emptyCash };
 }
 
 /** The form for the holder's new name: the parts that were typed. */

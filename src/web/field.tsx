@@ -1,8 +1,9 @@
 import { useId, useState } from "preact/hooks";
 import type { MoneyJson } from "../wire/fields.ts";
-import { useApp, useCodes } from "./app.ts";
+import { useApp } from "./app.ts";
 import { Button } from "./elements.tsx";
 import { isSurelyWrong, typedAmount } from "./format.ts";
+import { endsBeforeItBegins, type Period } from "./period.ts";
 import { fill } from "./texts.ts";
 
 interface FieldProps {
@@ -45,6 +46,35 @@ export function Field({ label, value, onValue, fault, type = "text", ...rest }: 
         </p>
       )}
     </div>
+  );
+}
+
+interface PeriodFieldsProps {
+  readonly period: Period;
+  readonly onPeriod: (period: Period) => void;
+}
+
+/** The first and the last day of a period. */
+export function PeriodFields({ period, onPeriod }: PeriodFieldsProps) {
+  const { texts } = useApp();
+  return (
+    <>
+      <Field
+        type="date"
+        label={texts.since}
+        value={period.from}
+        max={period.to}
+        onValue={(from) => onPeriod({ ...period, from })}
+      />
+      <Field
+        type="date"
+        label={texts.until}
+        value={period.to}
+        min={period.from}
+        onValue={(to) => onPeriod({ ...period, to })}
+        fault={endsBeforeItBegins(period) ? texts.periodBackwards : undefined}
+      />
+    </>
   );
 }
 
@@ -113,7 +143,11 @@ export function ChoiceField<Value extends string>({ label, value, of, onValue }:
   );
 }
 
-/** One of the currencies that accounts can hold, by its code. */
-export function CurrencyField(field: Pick<FieldProps, "label" | "value" | "onValue">) {
-  return <ChoiceField {...field} of={useCodes().map((code) => [code, code])} />;
+interface CurrencyFieldProps extends Pick<FieldProps, "label" | "value" | "onValue"> {
+  readonly codes: readonly string[];
+}
+
+/** One of some currencies, by its code. */
+export function CurrencyField({ codes, ...field }: CurrencyFieldProps) {
+  return <ChoiceField {...field} of={codes.map((code) => [code, code])} />;
 }

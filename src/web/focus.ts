@@ -10,6 +10,20 @@ export function takeFocus(element: HTMLElement | null | undefined): void {
   if (!isTyping || activeElement.closest("form")?.contains(element ?? null)) element?.focus();
 }
 
+/** Focuses the page's main part when the focused element is removed and nothing else takes the focus. */
+export function keepFocus(page: Document): void {
+  let last: Element | undefined;
+  page.addEventListener("focusin", ({ target }) => {
+    last = target as Element;
+  });
+  const look = () => {
+    if (page.activeElement !== page.body || last?.isConnected !== false) return;
+    page.getElementById("main")?.focus({ preventScroll: true });
+  };
+  // The part that comes, or the one that goes, may focus another element first.
+  new MutationObserver(() => setTimeout(look)).observe(page.body, { childList: true, subtree: true });
+}
+
 /** When this part of the page goes, gives the focus back to the element that had it before. */
 export function useFocusReturn(): void {
   const [before] = useState(() => document.activeElement);

@@ -1,6 +1,7 @@
 import { readWritten } from "../batch/amount.ts";
 import { type CurrencyCode, minorUnitDigits } from "../core/currency.ts";
 import { warsawTime as clockIn, warsawDate } from "../core/date.ts";
+import { housePlaceOf } from "../core/house.ts";
 import type { Language } from "./texts.ts";
 
 function digitsIn(currency: string): number {
@@ -115,8 +116,9 @@ export function digitsOf(typed: string): string {
   return typed.replace(/[\s-]/g, "");
 }
 
-/** A PESEL in groups, for the eye. */
+/** A PESEL in groups, for the eye; empty for the number of a house's account, which is none. */
 export function groupedPesel(pesel: string): string {
+  if (housePlaceOf(pesel) !== undefined) return "";
   return `${pesel.slice(0, 6)}\u2009${pesel.slice(6)}`;
 }
 
@@ -126,7 +128,14 @@ export function sum(...amounts: readonly number[]): number {
 }
 
 export type TypedAmount = { readonly amount: number } | { readonly fault: AmountFault };
-export type AmountFault = "missing" | "notANumber" | "ambiguous" | "notPositive" | "tooFine" | "tooLarge";
+export type AmountFault =
+  | "missing"
+  | "notANumber"
+  | "ambiguous"
+  | "notPositive"
+  | "tooFine"
+  | "notWhole"
+  | "tooLarge";
 
 /** Groups of three digits, and another mark before the decimals: the commas of `1,000.50` only group. */
 const grouped = [
@@ -146,7 +155,7 @@ export function typedAmount(typed: string, currency: string, { zero = false } = 
   if (amount < 0 || (amount === 0 && !zero)) return { fault: "notPositive" };
   const [whole = "", fraction = ""] = read.replace(/^\+/, "").split(".");
   const digits = minorUnitDigits(currency as CurrencyCode) ?? 2;
-  if (fraction.replace(/0+$/, "").length > digits) return { fault: "tooFine" };
+  if (fraction.replace(/0+$/, "").length > digits) return { fault: digits === 0 ? "notWhole" : "tooFine" };
   // A double holds any 15 digits.
   if (whole.replace(/^0+/, "").length + digits > 15) return { fault: "tooLarge" };
   return { amount };

@@ -1,7 +1,8 @@
-import { FxError } from "../core/errors.ts";
+import type { FxError } from "../core/errors.ts";
 import type { RatesJson } from "../wire/rates.ts";
 import type { ReadyJson } from "../wire/server.ts";
-import { useApp, useGet, useMay } from "./app.ts";
+import { isRefusal } from "./answers.ts";
+import { useApp, useFailureText, useGet, useMay } from "./app.ts";
 import { Button, Unread } from "./elements.tsx";
 import { ageInDays } from "./format.ts";
 import { Resume } from "./operator/trading.tsx";
@@ -111,9 +112,13 @@ function Suspended({ reason, by, since }: NonNullable<RatesJson["suspension"]>) 
 /** Whether orders are settled, and why they are not. */
 function RatesBanner({ failure }: { readonly failure: unknown }) {
   const { language, rates, texts } = useApp();
+  const failureText = useFailureText();
   if (rates === undefined) {
-    const detail = failure instanceof FxError ? failure.message : "";
-    return failure === undefined ? null : <p class="banner warn">{fill(texts.noRates, detail)}</p>;
+    if (failure === undefined) return null;
+    const detail = isRefusal(failure, "rates-unavailable")
+      ? noNewerTableText((failure as FxError).message, null, language)
+      : failureText(failure);
+    return <p class="banner warn">{fill(texts.noRates, detail)}</p>;
   }
   const { tradable, recorded, reason, reasonCode, suspension } = rates;
   if (suspension) return <Suspended {...suspension} />;

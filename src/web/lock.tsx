@@ -43,11 +43,17 @@ export function Lock({ session, desk, texts }: LockProps) {
   const { stage, wrongPins, isRefused } = session;
   const [token, setToken] = useState("");
   const [pin, setPin] = useState("");
+  /** Whether something was typed since the last token was sent: the refusal was not of that. */
+  const [isTyped, setTyped] = useState(false);
+  const typeInto = (set: (typed: string) => void) => (typed: string) => {
+    set(typed);
+    setTyped(true);
+  };
   const isShort = pin !== "" && pin.length < leastPin;
   const messages = [
     desk.out.length > 0 && texts.unsettled,
     desk.isNotSent && stage === "token" && texts.notSentSignIn,
-    isRefused && texts.tokenWrong,
+    isRefused && !isTyped && texts.tokenWrong,
     wrongPins > 0 && wrongPinText(stage, mostWrongPins - wrongPins, texts),
   ].filter((text) => text !== false);
   const form = useRef<HTMLFormElement>(null);
@@ -60,6 +66,7 @@ export function Lock({ session, desk, texts }: LockProps) {
     if (isBusy || isShort) return;
     setBusy(true);
     setPin("");
+    setTyped(false);
     if (stage === "token" && token.trim() !== "") await session.enter(token.trim(), pin);
     if (stage === "pin" && pin !== "") await session.unlock(pin);
     setBusy(false);
@@ -74,7 +81,9 @@ export function Lock({ session, desk, texts }: LockProps) {
             {text}
           </p>
         ))}
-        {stage === "token" && <Field label={texts.token} type="password" value={token} onValue={setToken} />}
+        {stage === "token" && (
+          <Field label={texts.token} type="password" value={token} onValue={typeInto(setToken)} />
+        )}
         {(stage === "pin" || (stage === "token" && mayHavePin())) && (
           <Field
             key={stage}
@@ -82,7 +91,7 @@ export function Lock({ session, desk, texts }: LockProps) {
             type="password"
             inputMode="numeric"
             value={pin}
-            onValue={setPin}
+            onValue={typeInto(setPin)}
             fault={isShort && stage === "token" ? fill(texts.pinShort, leastPin) : undefined}
           />
         )}

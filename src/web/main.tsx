@@ -15,6 +15,7 @@ import { Api } from "./api.ts";
 import { AppContext, useRead, useWatched } from "./app.ts";
 import { Counter } from "./counter.tsx";
 import { Desk } from "./desk.ts";
+import { keepFocus } from "./focus.ts";
 import { Format } from "./format.ts";
 import { Header } from "./header.tsx";
 import { keyTexts } from "./keyed-text.ts";
@@ -170,6 +171,7 @@ askBeforeUnload();
 keepFresh();
 whenIdle(() => session.lock());
 keyTexts();
+keepFocus(document);
 ignoreStrayRepeats(document);
 // The parts send what is typed; the browser sends no form.
 document.addEventListener("submit", (event) => event.preventDefault());

@@ -15,13 +15,13 @@ export function Letterhead() {
   );
 }
 
-/** Lines for the signatures below what is printed. */
-export function Signatures() {
+/** Lines for the signatures below what is printed; of the house's own money, without the customer's. */
+export function Signatures({ ofHouse }: { readonly ofHouse: boolean }) {
   const { texts } = useApp();
   return (
     <p class="on-paper signatures">
       <span>{texts.signedByOffice}</span>
-      <span>{texts.signedByHolder}</span>
+      {!ofHouse && <span>{texts.signedByHolder}</span>}
     </p>
   );
 }

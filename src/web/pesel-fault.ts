@@ -2,6 +2,11 @@ import { dateExists, warsawDate } from "../core/date.ts";
 import { birthDate, isAdult, type Pesel, parsePesel } from "../core/pesel.ts";
 import type { Texts } from "./texts.ts";
 
+/** Whether a PESEL is wrong, however it is typed on. */
+export function isSurelyNoPesel(digits: string): boolean {
+  return digits.length >= 11 || /\D/.test(digits);
+}
+
 /** The message about a wrong PESEL of a new customer, typed without spaces; undefined if it is right. */
 export function peselFault(digits: string, { peselFault: faults }: Texts): string | undefined {
   if (!/^\d{11}$/.test(digits)) return faults.digits;

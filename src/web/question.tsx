@@ -19,30 +19,42 @@ import { Button, type Fact, Facts } from "./elements.tsx";
 import { Field } from "./field.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel, sum } from "./format.ts";
-import { accountUrl, change } from "./requests.ts";
-import { fill } from "./texts.ts";
+import { accountIn, balancesUrl, change } from "./requests.ts";
+import { fill, holderText } from "./texts.ts";
 
-/** The account of an order, and the balances that it changes, unless it may have been done already. */
+/** The balances that an order changes, and why fx would refuse it as the account is, unless it may have been done already. */
 function useBalances(order: Order) {
-  const { pesel } = order;
-  const isHouse = housePlaceOf(pesel) !== undefined;
-  const account = useGet<ListedAccountJson>(isHouse ? undefined : accountUrl(pesel)).value;
+  const { texts } = useApp();
+  const { pesel, kind } = order;
+  const answer = useGet<object>(balancesUrl(pesel)).value;
+  const account = answer && accountIn(answer, pesel);
   const isOut = orderOut(useCustomer(pesel)) !== undefined;
   // An account that is there already is not opened, and its balances are not this person's to see.
-  const isTaken = order.kind === "opening" && account?.closed !== true;
+  const isTaken = kind === "opening" && account?.closed !== true;
   const changes = account === undefined || isOut || isTaken ? [] : balanceChanges(account, order);
-  return { account, isOut, changes, isShort: changes.some(({ after }) => after < 0) };
+  const isStopped = order.out !== undefined || kind === "closing" || kind === "block";
+  let warning: string | undefined;
+  if (account?.blocked === true && isStopped && !isOut) warning = texts.blockedAccount;
+  else if (kind === "closing" && changes.some(({ before }) => before !== 0)) warning = texts.notEmpty;
+  else if (changes.some(({ after }) => after < 0)) {
+    warning = housePlaceOf(pesel) === undefined ? texts.notEnough : texts.houseBelow;
+  }
+  return { changes, warning };
+}
+
+interface OrderFactsProps extends ReturnType<typeof useBalances> {
+  readonly order: Order;
 }
 
 /** An order's holder, the money that leaves and comes, and the balances after it. */
-function OrderFacts({ order }: { readonly order: Order }) {
+function OrderFacts({ order, changes, warning }: OrderFactsProps) {
   const { texts, format } = useApp();
   const { kind, pesel, holder, renamed, undone } = order;
   const { note } = order.body as { readonly note?: string };
-  const { account, isOut, changes, isShort } = useBalances(order);
+  const whose = [holderText({ ...holder, pesel }, texts), groupedPesel(pesel)];
   const facts: readonly Fact[] = [
     [texts.operation, texts.kind[kind]],
-    [texts.holder, `${holder.name} ${holder.surname} · ${groupedPesel(pesel)}`],
+    [texts.holder, whose.filter(Boolean).join(" · ")],
     [texts.newName, renamed && `${renamed.name} ${renamed.surname}`],
     [texts.reverses, undone && `${texts.kind[undone.kind]}, ${format.time(undone.time)}`],
     [texts.out, order.out && `−${format.money(order.out)}`],
@@ -57,16 +69,10 @@ function OrderFacts({ order }: { readonly order: Order }) {
       ],
     ),
   ];
-  const isBlocked =
-    !isOut &&
-    account?.blocked === true &&
-    (order.out !== undefined || kind === "closing" || kind === "block");
-  const isFull = kind === "closing" && changes.some(({ before }) => before !== 0);
   return (
     <>
       <Facts class="facts figures" of={facts} />
-      {isBlocked && <p role="alert">{texts.blockedAccount}</p>}
-      {(isShort || isFull) && <p role="alert">{isShort ? texts.notEnough : texts.notEmpty}</p>}
+      {warning !== undefined && <p role="alert">{warning}</p>}
     </>
   );
 }
@@ -148,8 +154,9 @@ function Question({ pesel, label, at, message, isMoved }: QuestionProps) {
   const notice = isLeaving ? texts.mayStillBeDone : isUnknown(at) && texts.outcomeUnknown;
   const section = useRef<HTMLElement>(null);
   useFocusReturn();
-  // An Enter out of habit confirms neither another price nor what the account has not enough for.
-  const isDoubtful = useBalances(order).isShort || isMoved;
+  // An Enter out of habit confirms neither another price nor what there is a warning of.
+  const balances = useBalances(order);
+  const isDoubtful = balances.warning !== undefined || isMoved;
   useLayoutEffect(
     () => takeFocus(section.current?.querySelector(isDoubtful ? "input, .plain" : "input, .primary")),
     [],
@@ -165,7 +172,7 @@ function Question({ pesel, label, at, message, isMoved }: QuestionProps) {
       aria-label={texts.kind[order.kind]}
       onKeyDown={(event) => event.key === "Escape" && cancel()}
     >
-      <OrderFacts order={order} />
+      <OrderFacts order={order} {...balances} />
       {hasReason && <Reason order={order} isFixed={stage !== "asked"} />}
       {(notice || message) && <p role="alert">{[notice, !isLeaving && message].filter(Boolean).join(" ")}</p>}
       <p class="actions">

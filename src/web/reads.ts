@@ -24,7 +24,7 @@ interface CachedRead {
 
 /** The beginnings of URLs whose answers other tills change. */
 export const accountsOfAll = ["api/user/", "api/receipts/", "api/position"] as const;
-const others = ["api/rates", "health/ready", ...accountsOfAll];
+const others = ["api/rates", "health/ready", "api/house", ...accountsOfAll];
 
 /** The state of a read that was not begun. */
 export const unasked: Read<never> = {

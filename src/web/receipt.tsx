@@ -1,15 +1,16 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { housePlaceOf } from "../core/house.ts";
 import type { EntryJson } from "../wire/entries.ts";
 import { movedBy, noteOf } from "../wire/statement-csv.ts";
-import { useApp, useMay } from "./app.ts";
+import { useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
 import { Download } from "./download.tsx";
-import { Button, type Fact, Facts } from "./elements.tsx";
+import { Button, type Fact, Facts, Part, Unread } from "./elements.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
 import { isOfBlock } from "./statement.tsx";
-import { fill, type Texts } from "./texts.ts";
+import { fill, holderText, type Texts } from "./texts.ts";
 import { rateText } from "./ticket.tsx";
 
 /** The labels of the money that left the account and of what came to it, which say who gave it to whom. */
@@ -18,14 +19,35 @@ function movementLabels({ kind }: EntryJson, texts: Texts): readonly [string, st
   return kind === "reversal" ? [texts.out, texts.in] : [texts.paidOut, texts.paidIn];
 }
 
+/** The receipt in sight of a customer, or of an account of the house. */
+export function ReceiptInSight({ pesel }: { readonly pesel: string }) {
+  const { desk } = useApp();
+  const { receiptId } = useCustomer(pesel);
+  // An order stays done if its receipt cannot be read now: the statement has it.
+  const entry = useGet<EntryJson>(receiptId && receiptUrl(receiptId)).value;
+  if (entry === undefined) return null;
+  return (
+    <Part key={entry.id}>
+      <Receipt
+        entry={entry}
+        onClose={() => desk.tell(pesel, { is: "shows receipt", receiptId: undefined })}
+      />
+    </Part>
+  );
+}
+
+const receiptUrl = (id: string) => `api/receipts/${id}`;
+
 interface ReceiptProps {
   readonly entry: EntryJson;
   readonly onClose: () => void;
 }
 
 /** One entry, as it is given to the customer. */
-export function Receipt({ entry, onClose }: ReceiptProps) {
-  const { texts, format } = useApp();
+function Receipt({ entry, onClose }: ReceiptProps) {
+  const { reads, texts, format } = useApp();
+  /** The entry as it is when it is printed: it may have been reversed. */
+  const newest = useTask<EntryJson>(entry.id);
   const mayProve = useMay("operator");
   const region = useRef<HTMLElement>(null);
   useFocusReturn();
@@ -40,11 +62,14 @@ export function Receipt({ entry, onClose }: ReceiptProps) {
     [inLabel, moved.in && <strong>{format.money(moved.in)}</strong>],
     [texts.rate, exchange && rateText(exchange, format)],
     [texts.table, exchange && `${exchange.table}, ${format.date(exchange.effectiveDate)}`],
-    [texts.note, note === null ? undefined : <span class={isOfBlock(entry) ? "off-paper" : ""}>{note}</span>],
+    [
+      "reason" in entry ? texts.reason : texts.note,
+      note === null ? undefined : <span class={isOfBlock(entry) ? "off-paper" : ""}>{note}</span>,
+    ],
     [texts.reverses, entry.kind === "reversal" ? entry.reverses : undefined],
     [texts.reversedBy, "reversedBy" in entry ? (entry.reversedBy ?? undefined) : undefined],
-    [texts.holder, `${entry.name} ${entry.surname}`],
-    [texts.pesel, groupedPesel(entry.pesel)],
+    [texts.holder, holderText(entry, texts)],
+    [texts.pesel, groupedPesel(entry.pesel) || undefined],
     [texts.time, format.time(entry.time)],
     [texts.doneBy, by],
     [texts.number, fill(texts.entryOf, entry.id, format.count(entry.sequence))],
@@ -63,14 +88,24 @@ export function Receipt({ entry, onClose }: ReceiptProps) {
         {texts.receipt} · {texts.kind[entry.kind]}
       </h3>
       <Facts class="figures" of={facts} />
-      <Signatures />
+      {newest.failure !== undefined && <Unread read={newest} />}
+      <Signatures ofHouse={housePlaceOf(entry.pesel) !== undefined} />
       <div class="actions">
-        <Button label={texts.print} onClick={() => printOnly("receipt")} />
+        <Button
+          label={texts.print}
+          aria-busy={newest.isLoading}
+          onClick={() =>
+            newest.run(
+              () => reads.fresh(receiptUrl(entry.id)),
+              () => printOnly("receipt"),
+            )
+          }
+        />
         {mayProve && (
           <Download
             label={texts.saveProof}
             title={texts.proofHint}
-            url={`api/receipts/${entry.id}/proof`}
+            url={`${receiptUrl(entry.id)}/proof`}
             name={`${entry.id}.proof`}
             type="application/json"
           />

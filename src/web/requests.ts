@@ -1,5 +1,7 @@
 import { housePlaceOf } from "../core/house.ts";
 import type { EntryKind } from "../core/journal.ts";
+import type { ListedAccountJson } from "../wire/accounts.ts";
+import type { HouseJson } from "../wire/cash.ts";
 import type { EntryJson } from "../wire/entries.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import type { MoneyJson } from "../wire/fields.ts";
@@ -42,6 +44,18 @@ export interface ExchangeWish {
 export function accountUrl(pesel: string): string {
   const place = housePlaceOf(pesel);
   return place === undefined ? `api/user/${pesel}` : `api/house/${place}`;
+}
+
+/** The URL of an account's balances and holder; of the house, of both its accounts. */
+export function balancesUrl(pesel: string): string {
+  return housePlaceOf(pesel) === undefined ? accountUrl(pesel) : "api/house";
+}
+
+/** The account with this number in the answer at `balancesUrl`. The house has no name there. */
+export function accountIn(answer: object, pesel: string): ListedAccountJson {
+  const place = housePlaceOf(pesel);
+  if (place === undefined) return answer as ListedAccountJson;
+  return { pesel, name: "", surname: "", currencies: (answer as HouseJson)[place] };
 }
 
 export function quoteUrl({ from, to, side, amount }: ExchangeWish): string {

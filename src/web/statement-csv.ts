@@ -4,20 +4,15 @@ import { visible } from "../core/visible.ts";
 import type { EntryJson, StatementJson } from "../wire/entries.ts";
 import { statementCells, statementHeadings } from "../wire/statement-csv.ts";
 import { type Server, urlOf } from "./answers.ts";
+import type { Period } from "./period.ts";
 import serverPl from "./texts/server-pl.json" with { type: "json" };
 import { type Language, textsOf } from "./texts.ts";
-
-export interface StatementPeriod {
-  /** "2026-06-01", or "" for no bound. */
-  readonly from: string;
-  readonly to: string;
-}
 
 /** The statement of a period with all its entries, newest first. */
 export async function wholeStatement(
   api: Server,
   path: string,
-  period: StatementPeriod,
+  period: Period,
   signal: AbortSignal,
 ): Promise<StatementJson> {
   const read = (cursor?: string) =>

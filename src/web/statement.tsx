@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { housePlaceOf } from "../core/house.ts";
 import { longestPage } from "../core/service.ts";
 import type { AccountJson } from "../wire/accounts.ts";
 import type { EntryJson, StatementJson } from "../wire/entries.ts";
@@ -9,15 +10,16 @@ import { type App, useApp, useCustomer, useGet, useMay, useTask } from "./app.ts
 import { orderOut } from "./customer.ts";
 import { Download } from "./download.tsx";
 import { Button, Columns, Facts, figures, Sum, Unread } from "./elements.tsx";
-import { Field } from "./field.tsx";
+import { PeriodFields } from "./field.tsx";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
+import { endsBeforeItBegins, type Period } from "./period.ts";
 import { printOnly } from "./print.ts";
 import { Asked } from "./question.tsx";
 import { accountUrl, reversal } from "./requests.ts";
 import { saveFile } from "./save.ts";
-import { type StatementPeriod, statementCsv, wholeStatement } from "./statement-csv.ts";
-import { fill } from "./texts.ts";
+import { statementCsv, wholeStatement } from "./statement-csv.ts";
+import { fill, holderText } from "./texts.ts";
 
 export const pageSize = 100;
 
@@ -26,49 +28,47 @@ export const pageSize = 100;
  * saved are those of the period that is typed.
  */
 export function Statement({ account }: { readonly account: AccountJson }) {
-  const { api, texts, language } = useApp();
+  const { api, texts, format, language } = useApp();
   const { pesel } = account;
+  const holder = holderText(account, texts);
+  const ofHouse = housePlaceOf(pesel) !== undefined;
   const path = `${accountUrl(pesel)}/history`;
-  const [period, setPeriod] = useState<StatementPeriod>({ from: "", to: "" });
-  const first = useGet<StatementJson>(path, { limit: pageSize, ...period });
+  const [period, setPeriod] = useState<Period>({ from: "", to: "" });
+  const isRead = !endsBeforeItBegins(period);
+  const first = useGet<StatementJson>(isRead ? path : undefined, { limit: pageSize, ...period });
   /** All entries of the period, read anew for each click. They go when the account has changed. */
   const question = JSON.stringify([account, period]);
   const printed = useTask<StatementJson>(question);
   const saved = useTask<StatementJson>(question);
   const gather = (signal: AbortSignal) => wholeStatement(api, path, period, signal);
   const save = ({ entries }: StatementJson) => {
-    const name = fill(texts.statementFile, `${account.name} ${account.surname}`, "csv");
+    const name = fill(texts.statementFile, holder, "csv");
     saveFile(name, "text/csv", statementCsv(entries, language));
   };
   useEffect(() => (printed.value === undefined ? undefined : printOnly("statement")), [printed.value]);
   const shown = printed.value ?? first.value;
+  const asOf = printed.time ?? first.time;
   const receipts = <span class="hidden">{texts.receipt}</span>;
   const isPeriod = period.from !== "" || period.to !== "";
   return (
     <section class="card statement" data-key="statement" tabIndex={-1}>
       <Letterhead />
       <p class="on-paper">
-        <strong>{texts.statement}</strong> · {account.name} {account.surname} · {groupedPesel(pesel)}
+        <strong>{texts.statement}</strong> ·{" "}
+        {[holder, groupedPesel(pesel), asOf && fill(texts.readAt, format.time(asOf.toISOString()))]
+          .filter(Boolean)
+          .join(" · ")}
       </p>
       <div class="period">
         <h3>{texts.statement}</h3>
-        <Field
-          type="date"
-          label={texts.since}
-          value={period.from}
-          max={period.to}
-          onValue={(from) => setPeriod({ ...period, from })}
-        />
-        <Field
-          type="date"
-          label={texts.until}
-          value={period.to}
-          min={period.from}
-          onValue={(to) => setPeriod({ ...period, to })}
-        />
-        <Button label={texts.csv} aria-busy={saved.isLoading} onClick={() => saved.run(gather, save)} />
-        <Downloads account={account} period={period} />
-        <Button label={texts.print} aria-busy={printed.isLoading} onClick={() => printed.run(gather)} />
+        <PeriodFields period={period} onPeriod={setPeriod} />
+        {isRead && (
+          <>
+            <Button label={texts.csv} aria-busy={saved.isLoading} onClick={() => saved.run(gather, save)} />
+            {!ofHouse && <Downloads account={account} period={period} />}
+            <Button label={texts.print} aria-busy={printed.isLoading} onClick={() => printed.run(gather)} />
+          </>
+        )}
       </div>
       <Unread read={[printed, saved].find(({ failure }) => failure !== undefined) ?? first} />
       <Asked pesel={pesel} kinds={["reversal"]} label={texts.carryOut} />
@@ -84,7 +84,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
           />
         )}
       </table>
-      <Signatures />
+      <Signatures ofHouse={ofHouse} />
       <p class="muted end" role="status">
         {shown?.entries.length === 0 ? texts.noEntries : ""}
       </p>
@@ -93,7 +93,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
 }
 
 /** Files that the server makes: the statement for accounting programs, and all data of the person. */
-function Downloads({ account, period }: { readonly account: AccountJson; readonly period: StatementPeriod }) {
+function Downloads({ account, period }: { readonly account: AccountJson; readonly period: Period }) {
   const { texts } = useApp();
   const isOperator = useMay("operator");
   const path = accountUrl(account.pesel);
@@ -121,7 +121,7 @@ function Downloads({ account, period }: { readonly account: AccountJson; readonl
 interface LaterPagesProps {
   readonly pesel: string;
   readonly path: string;
-  readonly period: StatementPeriod;
+  readonly period: Period;
   readonly cursor: string;
 }
 
@@ -162,7 +162,7 @@ function LaterPages({ pesel, path, period, cursor }: LaterPagesProps) {
 }
 
 /** The days that were asked for, and what was on the account before and after them. */
-function PeriodEnds({ period, ends }: { readonly period: StatementPeriod; readonly ends: StatementJson }) {
+function PeriodEnds({ period, ends }: { readonly period: Period; readonly ends: StatementJson }) {
   const { texts, format } = useApp();
   const listed = (balances: readonly MoneyJson[] | null) =>
     balances === null || balances.length === 0

@@ -1,3 +1,4 @@
+import { housePlaceOf } from "../core/house.ts";
 import en from "./texts/en.json" with { type: "json" };
 import pl from "./texts/pl.json" with { type: "json" };
 
@@ -12,4 +13,13 @@ export const textsOf: Readonly<Record<Language, Texts>> = { en, pl };
 export function fill(text: string, ...values: readonly (string | number)[]): string {
   const left = [...values];
   return text.replaceAll("{}", () => String(left.shift()));
+}
+
+/** The holder of an account; of the house's, where its money is. */
+export function holderText(
+  { pesel, name, surname }: { readonly pesel: string; readonly name: string; readonly surname: string },
+  { houseMoney, housePlaces }: Texts,
+): string {
+  const place = housePlaceOf(pesel);
+  return place === undefined ? `${name} ${surname}` : `${houseMoney} (${housePlaces[place]})`;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { AccountJson } from "../wire/accounts.ts";
 import type { ExchangeJson, QuoteJson } from "../wire/exchanges.ts";
-import { useApp, useCustomer, useDraft, useFailureText, useGet } from "./app.ts";
+import { useApp, useCodes, useCustomer, useDraft, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
 import { orderOf, orderOut } from "./customer.ts";
 import { type TicketDraft, ticketForm } from "./drafts.ts";
@@ -74,9 +74,15 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
   const { texts } = useApp();
   const [ticket, edit] = useDraft(ticketForm(account.pesel), account.pesel);
   const { from, to, side, typed } = ticket;
+  const codes = useCodes();
   return (
     <>
-      <CurrencyField label={texts.from} value={from} onValue={(value) => edit({ from: value })} />
+      <CurrencyField
+        codes={codes}
+        label={texts.from}
+        value={from}
+        onValue={(value) => edit({ from: value })}
+      />
       <Button
         label="⇄"
         class="swap"
@@ -84,7 +90,7 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
         title={texts.swap}
         onClick={() => edit({ from: to, to: from })}
       />
-      <CurrencyField label={texts.to} value={to} onValue={(value) => edit({ to: value })} />
+      <CurrencyField codes={codes} label={texts.to} value={to} onValue={(value) => edit({ to: value })} />
       <div class="sides">
         {(["toBuy", "toSell"] as const).map((each) => (
           <label key={each}>

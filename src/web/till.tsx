@@ -1,6 +1,6 @@
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { TillJson } from "../wire/ledger.ts";
-import { useApp, useCodes, useGet, useMay } from "./app.ts";
+import { useApp, useCashCodes, useGet, useMay } from "./app.ts";
 import { Button, Facts, figures, Table, Unread } from "./elements.tsx";
 import { Field } from "./field.tsx";
 import { isSurelyWrong, sum, typedAmount, warsawTime } from "./format.ts";
@@ -90,8 +90,7 @@ interface SheetProps {
 
 function Sheet({ till, typed: [typed, edit] }: SheetProps) {
   const { texts, format } = useApp();
-  const codes = useCodes();
-  const symbols = [...new Set([...codes, ...till.currencies.map(({ symbol }) => symbol)])];
+  const symbols = useCashCodes(till.currencies.map(({ symbol }) => symbol));
   const end = (entry: TillJson["first"]) => entry && `${format.time(entry.time)} · ${entry.id}`;
   const rowOf = (symbol: string, amounts: Typed) => {
     const { came, went, expected, difference, isIdle } = amountsOf(till, symbol, amounts);

@@ -5,7 +5,7 @@ import type { Order } from "./customer.ts";
 import { openingForm } from "./drafts.ts";
 import { Button } from "./elements.tsx";
 import { digitsOf } from "./format.ts";
-import { fill } from "./texts.ts";
+import { fill, holderText } from "./texts.ts";
 
 /** Banners about work under way, and about the outcomes of orders, that are not in sight. */
 export function UnderWay() {
@@ -30,7 +30,7 @@ export function UnderWay() {
   const wordsOf = (order: Order) =>
     [
       texts.kind[order.kind],
-      `${order.holder.name} ${order.holder.surname}`,
+      holderText({ ...order.holder, pesel: order.pesel }, texts),
       order.renamed && `→ ${order.renamed.name} ${order.renamed.surname}`,
       order.out && `−${format.money(order.out)}`,
       order.in && `+${format.money(order.in)}`,

@@ -28,3 +28,4 @@ export const house = z.object({ cash: balances, bank: balances }).meta({
   id: "House",
   description: "What the house has put in and not taken out. Below 0, it has taken more: its profit",
 });
+export type HouseJson = z.input<typeof house>;

@@ -112,7 +112,12 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await enter(page, "fxt_wrong");
     await page.getByRole("alert").getByText("does not accept this token").waitFor();
     await hasFocus(page.getByLabel("Access token"));
+    await page.getByLabel("PIN to unlock with (optional)").fill("12");
+    await page.getByText("at least 4 characters").waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0, "the refusal of another token");
+    await page.getByLabel("PIN to unlock with (optional)").fill("");
     await enter(page, tokens.teller);
+    await page.locator("main:focus").waitFor();
     await parts(page).search.waitFor();
     assert.ok(!requests.some((request) => request.url().includes("fxt_")));
   });

@@ -24,6 +24,9 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     const { page, changes } = await visit(t, server.url);
     const form = parts(page);
     await form.newAccount.click();
+    await form.pesel.pressSequentially("8a");
+    await page.getByText("11 digits").waitFor();
+    await form.pesel.fill("");
     await form.pesel.pressSequentially("80010112341");
     await page.getByText("check digit").waitFor();
     await form.first.fill("Anna");
@@ -121,8 +124,8 @@ describe("the page for tellers", { skip: noBrowser }, () => {
       ["USD", "1.234", "thousands or decimals"],
       ["USD", "0", "more than 0"],
       ["USD", "-5", "more than 0"],
-      ["USD", "1.9999", "more decimals"],
-      ["JPY", "1.5", "more decimals"],
+      ["USD", "1.9999", "at most 2 decimals"],
+      ["JPY", "1.5", "must be whole"],
       ["USD", "99999999999999999", "too large"],
       ["PLN", "1", "two different currencies"],
     ] as const;
@@ -250,8 +253,13 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Yes, do it" }).click();
     assert.equal(await entriesOn(page, 5), 5);
     await balancesAre(page, { PLN: "130.00", USD: "0.00" });
-    await page.getByRole("textbox", { name: "New family name" }).fill("Inna");
-    await page.getByRole("button", { name: "Save the name" }).click();
+    const surname = page.getByRole("textbox", { name: "New family name" });
+    await surname.press("Enter");
+    await page.getByRole("alert").getByText("has this name already").waitFor();
+    await surname.fill("Inna");
+    await surname.press("Enter");
+    await page.locator(".asked").getByText("Ola Inna").waitFor();
+    await page.getByRole("button", { name: "Yes, do it" }).click();
     await page.getByRole("heading", { name: "Ola Inna" }).waitFor();
   });
 

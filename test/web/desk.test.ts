@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
+import { houseNumber } from "../../src/core/house.ts";
 import { NoAnswer } from "../../src/web/answers.ts";
 import { type Order, orderOut } from "../../src/web/customer.ts";
 import { Desk } from "../../src/web/desk.ts";
@@ -349,6 +350,47 @@ describe("what is under way at the counter", () => {
     desk.edit(openingForm, { pesel: "2", name: "Ewa" });
     desk.endOpening();
     assert.deepEqual(form(), openingForm.empty, "the next customer would see it");
+  });
+
+  test("A form for cash keeps its currency after a booking; the house's one has what was typed in either place", async () => {
+    const server = promptServer();
+    const desk = new Desk(server, new Reads(server), storage());
+    const [drawer, bank] = [houseNumber("cash"), houseNumber("bank")];
+    const typed = { typed: "250", currency: "GBP", note: "to the bank" };
+    for (const [number, other] of [
+      ["1", "1"],
+      [drawer, bank],
+    ] as const) {
+      desk.edit(cashForm(number), typed);
+      assert.deepEqual(desk.draft(cashForm(other)), typed);
+      await desk.ask(cash("deposit", other, { symbol: "GBP", amount: 250 }, typed.note));
+      const { at } = desk.customer(other);
+      assert.ok(at?.stage === "asked");
+      await desk.confirm(other, at.order.key);
+      assert.deepEqual(desk.draft(cashForm(number)), { typed: "", currency: "GBP", note: "" });
+    }
+    assert.deepEqual(
+      server.sent.map(({ path }) => path),
+      ["api/user/1/deposits", "api/house/deposits"],
+    );
+  });
+
+  test("A refusal of an order has the account and the rates read again, which say why", async () => {
+    const read: string[] = [];
+    const get = async <T>(url: string) => {
+      read.push(url);
+      return { name: "Jan", surname: "", currencies: [] } as T;
+    };
+    const change = () => Promise.reject(refusal("trading-suspended"));
+    const reads = new Reads({ get });
+    const desk = new Desk({ get, change }, reads, storage());
+    for (const url of ["api/user/1", "api/rates", "api/position"]) reads.use(url);
+    await desk.ask(cash("deposit", "1", pln5));
+    const { at } = desk.customer("1");
+    assert.ok(at?.stage === "asked");
+    read.length = 0;
+    await desk.confirm("1", at.order.key);
+    assert.deepEqual(read, ["api/user/1", "api/rates"]);
   });
 
   test("Two tabs that know the same order without an answer carry it out once", async () => {

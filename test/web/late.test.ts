@@ -127,6 +127,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await parts(page).confirm.click();
     await page.getByText("Blocked since").waitFor();
     await page.getByRole("alert").filter({ hasText: "blocked: nothing leaves it" }).waitFor();
+    await page.locator("main:focus").waitFor();
   });
 
   test("A tab reads again on focus, on search and before Confirm what another tab has changed, and refuses nothing by itself", async (t) => {
@@ -241,6 +242,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await surname.fill("Mężatka");
     await page.route("**/name", (route) => route.abort());
     await page.getByRole("button", { name: "Save the name" }).click();
+    await parts(page).doIt.click();
     const question = page.locator(".asked");
     await question.getByText("Ewa Mężatka").waitFor();
     await page.reload();
@@ -483,8 +485,8 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
   });
 
   for (const [locale, words] of [
-    ["en-GB", "There is no newer rate table: Table 9/C/NBP/2026 is held back: USD has moved by 40 %."],
-    ["pl-PL", "Nie ma nowszej tabeli kursów: tabelę 9/C/NBP/2026 wstrzymano"],
+    ["en-GB", "There is no newer rate table. Table 9/C/NBP/2026 is held back: USD has moved by 40 %."],
+    ["pl-PL", "Nie ma nowszej tabeli kursów. Tabelę 9/C/NBP/2026 wstrzymano"],
   ] as const) {
     test(`A rate table that is held back is told, in ${locale}`, async (t) => {
       const { page } = await visit(t, server.url, { locale });

@@ -7,7 +7,7 @@ import type { MoneyJson } from "../../src/wire/fields.ts";
 import { noBrowser, visit, withoutTimer } from "../support/browser.ts";
 import { newFolder } from "../support/folder.ts";
 import { runFx } from "../support/run-fx.ts";
-import { find, postTo, savedBy, suiteServer } from "./teller.ts";
+import { find, parts, postTo, savedBy, suiteServer } from "./teller.ts";
 
 const orders = [
   "pesel;from;to;toBuy;toSell;uwagi",
@@ -38,8 +38,12 @@ describe("the page for operators", { skip: noBrowser }, () => {
     const { page } = await visit(t, server.url);
     await open(page, "Position");
     const day = new Date().toISOString().slice(0, 10);
-    await page.getByLabel("Since").fill("2026-01-01");
-    await page.getByLabel("Until").fill("2999-12-31");
+    const files = page.locator("section", { hasText: "Files for accounting" });
+    await files.getByLabel("Since").fill("2026-01-01");
+    await files.getByLabel("Until").fill("2025-12-31");
+    await files.getByText("ends before it begins").waitFor();
+    assert.equal(await files.getByRole("button", { name: "Save the file" }).count(), 0);
+    await files.getByLabel("Until").fill("2999-12-31");
     const register = await saved(page, "Save the file");
     assert.equal(register.name, "fx-2026-01-01-2999-12-31.register.csv");
     assert.match(register.text, /^\ufeffLp\.;Data[\s\S]*;sprzedaż;[\s\S]*koniec ewidencji: \d+;+\r\n$/);
@@ -53,7 +57,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
     assert.deepEqual([account.pesel, entries[0].kind, time.slice(0, 10)], ["80010112340", "opening", day]);
   });
 
-  test("The view of the position puts the house's own money into the drawer, and shows it there", async (t) => {
+  test("The view of the position asks before it moves the house's own money, shows what it booked, and reverses it", async (t) => {
     const { page, changes } = await visit(t, server.url);
     await open(page, "Position");
     const form = page.locator("form", { hasText: "The house's own money" });
@@ -63,14 +67,32 @@ describe("the page for operators", { skip: noBrowser }, () => {
     assert.equal(changes().length, 0);
     await form.getByLabel("Sum").fill("700");
     await form.getByLabel("In", { exact: true }).selectOption("GBP");
+    await form.getByLabel("Note").fill("float");
+    await form.getByLabel("Where").selectOption("bank");
+    await form.getByLabel("Where").selectOption("cash");
     await form.getByRole("button", { name: "Put in" }).dblclick();
-    await form.getByText("Done. Receipt").waitFor();
-    await form.getByRole("button", { name: "Put in" }).click();
-    await form.getByText("Type an amount.").waitFor();
-    assert.ok(await form.getByText("Done. Receipt").isVisible());
-    assert.equal(changes().length, 1);
+    const yes = form.getByRole("button", { name: "Yes, do it" });
+    await yes.waitFor();
+    assert.equal(changes().length, 0);
+    const asked = (await page.locator(".asked").innerText()).replace(/\s+/g, " ");
+    assert.match(asked, /Deposit .*\(The drawer\) In \+700\.00 GBP Note float .*0\.00 → 700\.00 GBP/);
+    assert.doesNotMatch(asked, /000000/);
+    await yes.dblclick();
+    const { receipt } = parts(page);
+    await receipt.and(page.locator(":focus")).getByText("700.00 GBP").first().waitFor();
+    assert.doesNotMatch(await receipt.innerText(), /PESEL/);
+    assert.equal(await form.getByLabel("In", { exact: true }).inputValue(), "GBP");
     const row = page.getByRole("table", { name: "Position" }).getByRole("row", { name: "GBP" });
     await row.getByText("700.00").waitFor();
+    await page.getByRole("button", { name: "Reverse Deposit, 700.00" }).click();
+    await page.getByRole("textbox", { name: "Reason" }).first().fill("mistyped");
+    await page.keyboard.press("Enter");
+    await receipt.getByText("Reversal").waitFor();
+    assert.equal(changes().length, 2);
+    await form.getByLabel("Sum").fill("1");
+    await form.getByRole("button", { name: "Take out" }).click();
+    await form.getByText("taken out than was put in").waitFor();
+    await form.locator("button:focus", { hasText: "Cancel" }).waitFor();
   });
 
   for (const [when, goOn] of [
@@ -120,12 +142,13 @@ describe("the page for operators", { skip: noBrowser }, () => {
         await form.getByLabel("Sum").fill("700");
         await form.getByLabel("In", { exact: true }).selectOption("CHF");
         await form.getByRole("button", { name: "Put in" }).click();
+        await form.getByRole("button", { name: "Yes, do it" }).click();
         await form.getByText("No answer came").waitFor();
         await goOn(page);
         assert.ok(await form.getByLabel("Sum").isDisabled());
         assert.equal(await form.getByRole("button", { name: "Put in" }).count(), 0);
         await form.getByRole("button", { name: way }).click();
-        await form.getByText("Done. Receipt").waitFor();
+        await parts(page).receipt.getByText("700.00 CHF").first().waitFor();
         assert.ok(await form.getByRole("button", { name: "Put in" }).isEnabled());
         assert.equal(new Set(changes().map((request) => request.headers()["idempotency-key"])).size, 1);
         assert.equal(await inDrawer(), before + 700);
@@ -143,6 +166,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
     await page.getByText("Suspend trading at every counter?").waitFor();
     const yes = page.locator("button:focus", { hasText: "Yes, do it" });
     await yes.click();
+    await page.locator("main:focus").waitFor();
     await open(page, "Counter");
     const banner = page.locator(".banner", { hasText: "the bank corrects its table" });
     await banner.waitFor();
@@ -177,6 +201,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
     const form = page.locator("form", { hasText: "The house's own money" });
     await form.getByLabel("Sum").fill("1");
     await form.getByRole("button", { name: "Put in" }).click();
+    await form.getByRole("button", { name: "Yes, do it" }).click();
     await banner.waitFor({ state: "detached" });
   });
 
@@ -192,6 +217,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
     const tried = changes().length;
     await page.getByRole("button", { name: "Carry out the lines: 2" }).dblclick();
     await page.getByText("The batch is done.").waitFor();
+    await page.locator("main:focus").waitFor();
     assert.equal(changes().length, tried + 1);
     assert.equal(await figure(page, "Done").innerText(), "2");
 

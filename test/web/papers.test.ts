@@ -65,9 +65,39 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
       return words.filter((each) => texts.includes(each));
     };
     await rows.nth(1).waitFor();
-    assert.deepEqual(await seen(), []);
+    const made = page.getByText(/^Statement · Anna Wydruk · .* · As of .*\d\d:\d\d\.$/);
+    assert.deepEqual([await seen(), await made.isVisible()], [[], false]);
     await page.emulateMedia({ media: "print" });
-    assert.deepEqual(await seen(), words);
+    assert.deepEqual([await seen(), await made.isVisible()], [words, true]);
+  });
+
+  test("A receipt in sight is printed as reversed, if it was reversed meanwhile, with the reason named as one", async (t) => {
+    const pesel = adult(18);
+    const { page } = await visit(t, server.url);
+    await openAccount(page, { pesel, first: "Jan", surname: "Cofnięty", initial: "0" });
+    await page.getByText("Cash and corrections").click();
+    await page.getByLabel("Sum").fill("5");
+    await page.getByRole("button", { name: "Deposit" }).click();
+    await parts(page).doIt.click();
+    const { receipt } = parts(page);
+    await receipt.getByText("Receipt · Deposit").waitFor();
+    const [id] = /[0-9a-f-]{36}/.exec(await receipt.innerText()) ?? [];
+    await page.evaluate(`globalThis.print = () => {
+      document.title = document.querySelector(".receipt").innerText;
+    }`);
+    await postTo(server.url, `receipts/${id}/reversal`, { reason: "mistyped" });
+    await receipt.getByRole("button", { name: "Print" }).click();
+    await eventually(
+      () => page.title(),
+      (title) => title.includes("Reversed by"),
+    );
+    await find(page, pesel, "Jan Cofnięty");
+    await page
+      .getByRole("button", { name: /^Receipt of/ })
+      .first()
+      .click();
+    await receipt.getByText("Receipt · Reversal").waitFor();
+    assert.match(await receipt.innerText(), /Reason\s+mistyped/);
   });
 
   test("The page closes an account when it is empty, and shows then that it is closed", async (t) => {
@@ -77,6 +107,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await page.getByText("Cash and corrections").click();
     await close.click();
     assert.match(await parts(page).alert.innerText(), /still money/);
+    await page.locator("button:focus", { hasText: "Cancel" }).waitFor();
     await page.getByLabel("Sum").fill("5");
     await page.getByRole("button", { name: "Withdraw" }).click();
     await page.getByRole("button", { name: "Yes, do it" }).click();

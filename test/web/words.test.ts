@@ -12,6 +12,7 @@ import {
   typedAmount,
   warsawTime,
 } from "../../src/web/format.ts";
+import { nameFault } from "../../src/web/name-fault.ts";
 import { peselFault } from "../../src/web/pesel-fault.ts";
 import { fileFaultText, findingText, refusalText } from "../../src/web/server-words.ts";
 import { statementCsv } from "../../src/web/statement-csv.ts";
@@ -82,9 +83,7 @@ describe("the page's words", () => {
         name,
         typeof text === "string" ? text.split("{}").length - 1 : places(text),
       ]);
-    // The server's words about missing rates are English.
-    const polish = { ...textsOf.pl, noRates: `${textsOf.pl.noRates} {}` };
-    assert.deepEqual(places(polish), places(textsOf.en));
+    assert.deepEqual(places(textsOf.pl), places(textsOf.en));
   });
 
   test("Every code of a refusal has whole Polish sentences", () => {
@@ -112,6 +111,21 @@ describe("the page's words", () => {
     const { pl } = textsOf;
     const faults = ["1", "80019912345", "80010112341", adult(1)].map((typed) => peselFault(typed, pl));
     assert.deepEqual(faults, [pl.peselFault.digits, pl.peselFault.date, pl.peselFault.check, undefined]);
+  });
+
+  test("A new name is refused if it is not whole, or the account has it already", () => {
+    const { pl } = textsOf;
+    const before = { name: "Ewa", surname: "Nowak" };
+    const faultOf = (name: string, surname: string) => nameFault(before, { name, surname }, pl);
+    assert.deepEqual(
+      [faultOf(" ", "Nowak"), faultOf("Ewa ", "Nowak"), faultOf("Ewa", "Inna")],
+      [pl.nameMissing, pl.nameSame, undefined],
+    );
+  });
+
+  test("An amount finer than its currency is told with the currency's decimals", () => {
+    assert.deepEqual(typedAmount("1,2345", "USD"), { fault: "tooFine" });
+    assert.deepEqual(typedAmount("1,5", "JPY"), { fault: "notWhole" });
   });
 
   test("An amount is called wrong while it is typed only if no right amount begins so", () => {

@@ -5,11 +5,12 @@ import { urlOf } from "../answers.ts";
 import { useApp } from "../app.ts";
 import { Download } from "../download.tsx";
 import { Button } from "../elements.tsx";
-import { ChoiceField, Field } from "../field.tsx";
+import { ChoiceField, PeriodFields } from "../field.tsx";
 import { warsawTime } from "../format.ts";
+import { endsBeforeItBegins, type Period } from "../period.ts";
 
 /** The month before this one in Poland, from its first day to its last. */
-function lastMonth(): { readonly from: string; readonly to: string } {
+function lastMonth(): Period {
   const first = `${warsawTime(new Date()).slice(0, 7)}-01`;
   const to = new Date(Date.parse(first) - 86_400_000).toISOString().slice(0, 10);
   return { from: `${to.slice(0, 7)}-01`, to };
@@ -34,25 +35,16 @@ export function Accounting() {
           of={exportFormats.toReversed().map((each) => [each, texts.exportFormat[each]])}
           onValue={setFormat}
         />
-        <Field
-          type="date"
-          label={texts.since}
-          value={period.from}
-          onValue={(from) => setPeriod({ ...period, from })}
-        />
-        <Field
-          type="date"
-          label={texts.until}
-          value={period.to}
-          onValue={(to) => setPeriod({ ...period, to })}
-        />
+        <PeriodFields period={period} onPeriod={setPeriod} />
         <Button label={texts.withPersonalData} aria-pressed={full} onClick={() => setFull(!full)} />
-        <Download
-          label={texts.saveExport}
-          url={urlOf("api/export", query)}
-          name={`fx-${period.from}-${period.to}.${ending}`}
-          type={type}
-        />
+        {!endsBeforeItBegins(period) && (
+          <Download
+            label={texts.saveExport}
+            url={urlOf("api/export", query)}
+            name={`fx-${period.from}-${period.to}.${ending}`}
+            type={type}
+          />
+        )}
       </div>
     </section>
   );

@@ -122,7 +122,7 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
           [texts.file, name],
           [texts.holds, texts.kinds[file.format.holds]],
           [texts.lines, format.count(total)],
-          [texts.batch, file.id],
+          [texts.batchId, file.id],
         ]}
       />
       {step === "checked" && <Names lines={file.lines} />}
@@ -175,14 +175,20 @@ function Actions({ file }: { readonly file: KeyedFile }) {
         {step !== "checked" && (
           <Button
             label={texts.saveResults}
-            onClick={() => saveFile("results.ndjson", "application/x-ndjson", resultsText(results))}
+            onClick={() =>
+              saveFile(fill(texts.resultsFile, "ndjson"), "application/x-ndjson", resultsText(results))
+            }
           />
         )}
         {rejects !== "" && (
           <Button
             label={texts.saveRefused}
             onClick={() =>
-              saveFile(`rejects.${header === undefined ? "ndjson" : "csv"}`, "text/plain", rejects)
+              saveFile(
+                fill(texts.rejectsFile, header === undefined ? "ndjson" : "csv"),
+                "text/plain",
+                rejects,
+              )
             }
           />
         )}

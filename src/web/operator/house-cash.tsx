@@ -1,55 +1,65 @@
 import { useState } from "preact/hooks";
 import { type HousePlace, houseNumber, housePlaces } from "../../core/house.ts";
-import { useApp } from "../app.ts";
+import { useApp, useCustomer, useGet } from "../app.ts";
+import { Balances } from "../balances.tsx";
 import { CashFields } from "../cash.tsx";
+import { orderOut } from "../customer.ts";
+import { Part, Unread } from "../elements.tsx";
 import { ChoiceField } from "../field.tsx";
 import { Asked } from "../question.tsx";
-import { fill } from "../texts.ts";
+import { ReceiptInSight } from "../receipt.tsx";
+import { accountIn, balancesUrl } from "../requests.ts";
+import { Statement } from "../statement.tsx";
 
 /**
- * The form for the house's own money. Its entries are orders of the desk, by the numbers of the house's accounts: one
- * without an answer outlives this view, and none is begun beside it.
+ * The house's own money: a form, its balances and its statement. Its entries are orders of the desk, by the numbers of the
+ * house's accounts: one without an answer outlives this view, and none is begun beside it.
  */
 export function HouseCash() {
   const { desk, texts } = useApp();
-  const [place, setPlace] = useState<HousePlace>("cash");
-  const numbers = housePlaces.map(houseNumber);
-  const customers = numbers.map((pesel) => desk.customer(pesel));
-  const isBusy = customers.some(({ at }) => at !== undefined);
-  const receiptId = customers.find((customer) => customer.receiptId !== undefined)?.receiptId;
+  const [place, setPlace] = useState<HousePlace>(
+    () => housePlaces.find((each) => desk.customer(houseNumber(each)).at !== undefined) ?? "cash",
+  );
   const pesel = houseNumber(place);
-  const holder = { name: texts.houseMoney, surname: `(${texts.housePlaces[place]})` };
+  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const read = useGet<object>(balancesUrl(pesel));
+  const account = read.value && accountIn(read.value, pesel);
+  const choose = (next: HousePlace) => {
+    desk.tell(pesel, { is: "cancels" });
+    setPlace(next);
+  };
   return (
-    <form class="card" noValidate>
-      <h2>{texts.houseMoney}</h2>
-      <p class="muted">{texts.houseIntro}</p>
-      <fieldset class="fields" disabled={isBusy}>
-        <ChoiceField
-          label={texts.place}
-          value={place}
-          of={housePlaces.map((name) => [name, texts.housePlaces[name]])}
-          onValue={setPlace}
-        />
-      </fieldset>
-      <CashFields
-        pesel={pesel}
-        deposit={texts.putIn}
-        withdraw={texts.takeOut}
-        isDisabled={isBusy}
-        onRequest={(request) => {
-          if (isBusy) return;
-          // The messages about earlier entries go.
-          for (const number of numbers) {
-            desk.tell(number, { is: "cancels" });
-            desk.tell(number, { is: "shows receipt", receiptId: undefined });
-          }
-          void desk.carryOut(request, holder);
-        }}
-      />
-      {numbers.map((number) => (
-        <Asked key={number} pesel={number} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
-      ))}
-      {receiptId !== undefined && <p role="status">{fill(texts.houseDone, receiptId)}</p>}
-    </form>
+    <article class="account">
+      <div class="service">
+        <form class="card work" noValidate>
+          <h2>{texts.houseMoney}</h2>
+          <p class="muted">{texts.houseIntro}</p>
+          <fieldset class="fields" disabled={isOut}>
+            <ChoiceField
+              label={texts.place}
+              value={place}
+              of={housePlaces.map((name) => [name, texts.housePlaces[name]])}
+              onValue={choose}
+            />
+          </fieldset>
+          <CashFields
+            account={account ?? { pesel, currencies: [] }}
+            deposit={texts.putIn}
+            withdraw={texts.takeOut}
+          />
+          <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
+        </form>
+        <div class="state">
+          <ReceiptInSight pesel={pesel} />
+          <Unread read={read} />
+          {account !== undefined && <Balances currencies={account.currencies} />}
+        </div>
+      </div>
+      {account !== undefined && (
+        <Part key={pesel}>
+          <Statement account={account} />
+        </Part>
+      )}
+    </article>
   );
 }
