@@ -351,7 +351,18 @@ test("The journal is read, and its hashes are computed, without fx as docs/LEDGE
   assert.match(audit, new RegExp(`^digest\t${digest}$`, "m"));
 });
 
-test("A receipt's proof is checked without fx by docs/clients/verify.py, and a changed one, and another checkpoint, are refused", {
+/** Prints a checkpoint with two lines of each account, and a digest and counts that fit it. */
+const twice = `
+  const lines = require("fs").readFileSync(process.argv[1], "utf8").split(/(?<=\\n)/);
+  const [start, ...heads] = lines.slice(0, -1);
+  const end = JSON.parse(lines.at(-1));
+  heads.push(...heads.map((line) => line.replace(/[0-9a-f]{64}/, "0".repeat(64))));
+  end.accounts *= 2;
+  end.entries *= 2;
+  end.digest = require("crypto").createHash("sha256").update(heads.join("")).digest("hex");
+  process.stdout.write(start + heads.join("") + JSON.stringify(end) + "\\n");`;
+
+test("docs/clients/verify.py checks a receipt's proof without fx, and refuses what fx receipt verify refuses", {
   skip: spawnSync("python3", ["--version"]).error && "python3 is not installed (apt-get install python3)",
 }, async (t) => {
   const desk = new Desk();
@@ -375,6 +386,13 @@ test("A receipt's proof is checked without fx by docs/clients/verify.py, and a c
       'sed \'s/"entries":2/"entries":3/\' then.checkpoint > edited.checkpoint',
       'sed \'s/"ok":true/"ok":false/\' then.checkpoint > findings.checkpoint',
       "sed '$d' then.checkpoint > cut.checkpoint",
+      'sed \'s/"findingsTotal":0/"findingsTotal":3/\' then.checkpoint > three.checkpoint',
+      'sed \'s/"accounts":2/"accounts":3/\' then.checkpoint > miscounted.checkpoint',
+      'sed \'1s/"checkpoint":1/"checkpoint":2/\' then.checkpoint > newer.checkpoint',
+      `node -e '${twice}' then.checkpoint > twice.checkpoint`,
+      "for file in p.proof then.checkpoint; do printf '\\357\\273\\277' | cat - $file > marked.$file; done",
+      "sed 's/\"proof\":1,//' p.proof > unnumbered.proof",
+      'sed \'s/{/{"entry":"42964 PLN",/\' p.proof > doubled.proof',
     ].join("\n"),
   );
   for (const [files, verdict] of [
@@ -387,10 +405,22 @@ test("A receipt's proof is checked without fx by docs/clients/verify.py, and a c
     ["p.proof edited.checkpoint", "no whole checkpoint"],
     ["p.proof findings.checkpoint", "no whole checkpoint"],
     ["p.proof cut.checkpoint", "no whole checkpoint"],
-  ]) {
+    ["p.proof three.checkpoint", "no whole checkpoint"],
+    ["p.proof miscounted.checkpoint", "no whole checkpoint"],
+    ["p.proof newer.checkpoint", "no whole checkpoint"],
+    ["p.proof twice.checkpoint", "no whole checkpoint"],
+    ["p.proof p.proof", "no whole checkpoint"],
+    ["marked.p.proof marked.then.checkpoint", "proven"],
+    ["unnumbered.proof then.checkpoint", "no proof"],
+    ["doubled.proof then.checkpoint", "no proof"],
+    ["then.checkpoint then.checkpoint", "no proof"],
+  ] as const) {
     const { stdout, stderr } = await desk.run(`python3 -O verify.py ${files}`);
     const isProven = stdout.includes("'debited': '42963 PLN'");
     assert.equal(isProven ? "proven" : stderr.trim().split("\n").at(-1), verdict, files);
+    const [proof, checkpoint] = files.split(" ");
+    const { exit } = await desk.run(`fx receipt verify ${proof} --checkpoint ${checkpoint}`);
+    assert.equal(exit, verdict === "proven" ? 0 : verdict.startsWith("no ") ? 2 : 11, `fx: ${files}`);
   }
 });
 

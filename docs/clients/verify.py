@@ -2,7 +2,7 @@
 
 python3 verify.py PROOF CHECKPOINT
 """
-import hashlib, json, sys
+import hashlib, json, re, sys
 
 def sha256(text):
     return hashlib.sha256(text.encode()).hexdigest()
@@ -11,14 +11,41 @@ def require(holds, fault):
     if not holds:
         sys.exit(fault)
 
-proof, (_, *lines, end) = json.load(open(sys.argv[1])), filter(str.strip, open(sys.argv[2]))
-end = json.loads(end)
-require(end.get("ok") and sha256("".join(lines)) == end["digest"], "no whole checkpoint")
-entry, head, hashes = json.loads(proof["entry"]), proof["head"], [proof["before"]]
-for line in [sha256(proof["entry"]), *proof["after"]]:
+def read(path, parse, fault):
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return parse(file)
+    except (KeyError, TypeError, ValueError):
+        sys.exit(fault)
+
+def once(members):
+    if len(dict(members)) < len(members):
+        raise ValueError("a member is given twice")
+    return dict(members)
+
+def proof_in(file):
+    proof = json.load(file, object_pairs_hook=once)
+    require(proof["proof"] == 1, "no proof")
+    return proof["entry"], json.loads(proof["entry"]), proof["before"], proof["after"], proof["head"]
+
+def heads_in(file):
+    start, *lines, end = filter(str.strip, file)
+    start, end = json.loads(start), json.loads(end)
+    form = r'{"customer":"[A-P]{20}","entries":[1-9]\d{0,13},"hash":"[\da-f]{64}"}\n'
+    heads = [json.loads(re.fullmatch(form, line, re.ASCII)[0]) for line in lines]
+    told = end["ok"], end["findingsTotal"], end["accounts"], end["entries"], end["digest"]
+    true = True, 0, len(heads), sum(head["entries"] for head in heads), sha256("".join(lines))
+    require(start["checkpoint"] == 1 and told == true, "no whole checkpoint")
+    return heads
+
+text, entry, before, after, head = read(sys.argv[1], proof_in, "no proof")
+heads = read(sys.argv[2], heads_in, "no whole checkpoint")
+hashes = [before]
+for line in [sha256(text), *after]:
     hashes.append(sha256(hashes[-1] + line))
-require((head["entries"], head["hash"]) == (entry["sequence"] + len(proof["after"]), hashes[-1]), "changed")
-seen = [head for head in map(json.loads, lines) if head["customer"] == proof["head"]["customer"]]
+require((head["entries"], head["hash"]) == (entry["sequence"] + len(after), hashes[-1]), "changed")
+seen = [each for each in heads if each["customer"] == head["customer"]]
+require(len(seen) < 2, "no whole checkpoint")
 place = seen[0]["entries"] - entry["sequence"] + 1 if seen else 0
 require(0 < place < len(hashes) and hashes[place] == seen[0]["hash"], "not in this checkpoint")
 print(entry)

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { headText, isClean, parseHead } from "../core/checkpoint.ts";
 import { FxError } from "../core/errors.ts";
 import type { AccountHead, AuditReport } from "../core/service.ts";
-import { audit, type CheckpointStart, checkpointHead } from "./audit.ts";
+import { type AuditJson, audit, type CheckpointStart, checkpointHead } from "./audit.ts";
 import { type Line, readLines } from "./lines.ts";
 
 /** The first line of a checkpoint, with its line feed. */
@@ -61,6 +61,7 @@ export async function* readCheckpoint(
   longest = 16_384,
 ): AsyncGenerator<readonly AccountHead[], AuditReport> {
   const digest = createHash("sha256");
+  const counts = { accounts: 0, entries: 0 };
   let start: CheckpointStart | undefined;
   let report: AuditReport | undefined;
   let blanks = 0;
@@ -84,6 +85,8 @@ export async function* readCheckpoint(
         continue;
       }
       digest.update(`${text}\n`);
+      counts.accounts += 1;
+      counts.entries += head.entries;
       heads.push(head);
     }
     if (heads.length > 0) yield heads;
@@ -92,6 +95,11 @@ export async function* readCheckpoint(
   if (report === undefined) throw noCheckpoint("its end is missing, so it was cut off");
   if (report.digest !== digest.digest("hex")) {
     throw noCheckpoint("its digest is not that of its lines, so it was edited or damaged");
+  }
+  const isCounted = report.accounts === counts.accounts && report.entries === counts.entries;
+  // A damaged ledger may have rows without a head.
+  if (isClean(report) && !isCounted) {
+    throw noCheckpoint("its numbers of accounts and entries are not those of its lines, so it was edited");
   }
   return report;
 }
@@ -108,7 +116,8 @@ function parseEnd({ number, bytes }: Line): AuditReport {
   // The last line may be cut off, too.
   if (body === undefined) throw noCheckpoint(`line ${number} is cut off or damaged`);
   const report = audit.safeParse(body).data;
-  if (report === undefined) throw noCheckpoint(`line ${number} is damaged`);
+  const isOk = (body as Partial<AuditJson>).ok === true;
+  if (report === undefined || (isClean(report) && !isOk)) throw noCheckpoint(`line ${number} is damaged`);
   return report;
 }
 

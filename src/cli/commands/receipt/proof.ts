@@ -125,7 +125,11 @@ async function compared(proof: ReceiptProof, path: string) {
   for await (const heads of readHeads(path, (start) => {
     time = start.time;
   })) {
-    seen ??= heads.find(({ customer }) => customer === proof.head.customer);
+    for (const head of heads) {
+      if (head.customer !== proof.head.customer) continue;
+      if (seen !== undefined) throw new UsageError(`${path} has two lines of customer ${head.customer}.`);
+      seen = head;
+    }
   }
   const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
   return { proven: provenBy(proof, seen, sha256), time };
