@@ -3,7 +3,7 @@ import type { MoneyJson } from "../wire/fields.ts";
 import { useApp } from "./app.ts";
 import { Button } from "./elements.tsx";
 import { isSurelyWrong, typedAmount } from "./format.ts";
-import { endsBeforeItBegins, type Period } from "./period.ts";
+import { endsBeforeItBegins, type TypedPeriod } from "./period.ts";
 import { fill } from "./texts.ts";
 
 interface FieldProps {
@@ -50,8 +50,8 @@ export function Field({ label, value, onValue, fault, type = "text", ...rest }: 
 }
 
 interface PeriodFieldsProps {
-  readonly period: Period;
-  readonly onPeriod: (period: Period) => void;
+  readonly period: TypedPeriod;
+  readonly onPeriod: (period: TypedPeriod) => void;
 }
 
 /** The first and the last day of a period. */

@@ -4,7 +4,7 @@ import { visible } from "../core/visible.ts";
 import type { EntryJson, StatementJson } from "../wire/entries.ts";
 import { statementCells, statementHeadings } from "../wire/statement-csv.ts";
 import { type Server, urlOf } from "./answers.ts";
-import type { Period } from "./period.ts";
+import type { TypedPeriod } from "./period.ts";
 import serverPl from "./texts/server-pl.json" with { type: "json" };
 import { type Language, textsOf } from "./texts.ts";
 
@@ -12,7 +12,7 @@ import { type Language, textsOf } from "./texts.ts";
 export async function wholeStatement(
   api: Server,
   path: string,
-  period: Period,
+  period: TypedPeriod,
   signal: AbortSignal,
 ): Promise<StatementJson> {
   const read = (cursor?: string) =>

@@ -13,7 +13,7 @@ import { Button, Columns, Facts, figures, Sum, Unread } from "./elements.tsx";
 import { PeriodFields } from "./field.tsx";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
-import { endsBeforeItBegins, type Period } from "./period.ts";
+import { endsBeforeItBegins, type TypedPeriod } from "./period.ts";
 import { printOnly } from "./print.ts";
 import { Asked } from "./question.tsx";
 import { accountUrl, reversal } from "./requests.ts";
@@ -33,7 +33,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
   const holder = holderText(account, texts);
   const ofHouse = housePlaceOf(pesel) !== undefined;
   const path = `${accountUrl(pesel)}/history`;
-  const [period, setPeriod] = useState<Period>({ from: "", to: "" });
+  const [period, setPeriod] = useState<TypedPeriod>({ from: "", to: "" });
   const isRead = !endsBeforeItBegins(period);
   const first = useGet<StatementJson>(isRead ? path : undefined, { limit: pageSize, ...period });
   /** All entries of the period, read anew for each click. They go when the account has changed. */
@@ -93,7 +93,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
 }
 
 /** Files that the server makes: the statement for accounting programs, and all data of the person. */
-function Downloads({ account, period }: { readonly account: AccountJson; readonly period: Period }) {
+function Downloads({ account, period }: { readonly account: AccountJson; readonly period: TypedPeriod }) {
   const { texts } = useApp();
   const isOperator = useMay("operator");
   const path = accountUrl(account.pesel);
@@ -121,7 +121,7 @@ function Downloads({ account, period }: { readonly account: AccountJson; readonl
 interface LaterPagesProps {
   readonly pesel: string;
   readonly path: string;
-  readonly period: Period;
+  readonly period: TypedPeriod;
   readonly cursor: string;
 }
 
@@ -162,7 +162,7 @@ function LaterPages({ pesel, path, period, cursor }: LaterPagesProps) {
 }
 
 /** The days that were asked for, and what was on the account before and after them. */
-function PeriodEnds({ period, ends }: { readonly period: Period; readonly ends: StatementJson }) {
+function PeriodEnds({ period, ends }: { readonly period: TypedPeriod; readonly ends: StatementJson }) {
   const { texts, format } = useApp();
   const listed = (balances: readonly MoneyJson[] | null) =>
     balances === null || balances.length === 0

@@ -7,10 +7,10 @@ import { Download } from "../download.tsx";
 import { Button } from "../elements.tsx";
 import { ChoiceField, PeriodFields } from "../field.tsx";
 import { warsawTime } from "../format.ts";
-import { endsBeforeItBegins, type Period } from "../period.ts";
+import { endsBeforeItBegins, type TypedPeriod } from "../period.ts";
 
 /** The month before this one in Poland, from its first day to its last. */
-function lastMonth(): Period {
+function lastMonth(): TypedPeriod {
   const first = `${warsawTime(new Date()).slice(0, 7)}-01`;
   const to = new Date(Date.parse(first) - 86_400_000).toISOString().slice(0, 10);
   return { from: `${to.slice(0, 7)}-01`, to };
