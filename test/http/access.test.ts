@@ -203,7 +203,12 @@ describe("a stream under way", () => {
   }
 
   test("An answer over HTTP/1.0, which has no end mark, breaks off with a reset", async (t) => {
-    const { url, callers } = await guarded(t, { export: endless });
+    // A reset that comes together with text is an end to Node's client.
+    async function* oneLine() {
+      yield "line\n";
+      await never();
+    }
+    const { url, callers } = await guarded(t, { export: oneLine });
     const connection = await openConnection(url);
     const ended = new Promise((resolve) => {
       connection.socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code));
@@ -211,7 +216,7 @@ describe("a stream under way", () => {
     });
     const head = headOf("GET /api/export?format=csv", `Authorization: ${bearer("operator").authorization}`);
     connection.socket.write(head.replace("HTTP/1.1", "HTTP/1.0"));
-    await connection.until(/200 OK/);
+    await connection.until(/line/);
     callers.delete("operator");
     assert.equal(await ended, "ECONNRESET");
   });
