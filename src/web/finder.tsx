@@ -1,6 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { AccountsJson, ListedAccountJson } from "../wire/accounts.ts";
+import type { AccountsJson } from "../wire/account-list.ts";
+import type { ListedAccountJson } from "../wire/accounts.ts";
 import { isRefusal, urlOf } from "./answers.ts";
 import { useApp, useMay, useTask } from "./app.ts";
 import { Button, Unread } from "./elements.tsx";

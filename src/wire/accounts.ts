@@ -2,7 +2,6 @@ import * as z from "zod";
 import type { Account, ListedAccount } from "../core/account.ts";
 import { compareDecimals, type Decimal } from "../core/decimal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { AccountsRequest, Page } from "../core/service.ts";
 import {
   accountNumber,
   balancesJson,
@@ -12,17 +11,13 @@ import {
   type Faults,
   givenHolder,
   givenText,
-  givenTime,
   initialAmount,
   keptHolder,
   key,
-  next,
-  page,
   pesel,
 } from "./fields.ts";
-import { parseNameSought } from "./name-sought.ts";
 
-/** Bodies, queries and answers about accounts. */
+/** Bodies and answers about one account. */
 
 const openingMeta = {
   description: "The initial balance as `pln` or `initial`. Where both are given, they must be equal",
@@ -114,33 +109,3 @@ export function encodeListedAccount(account: ListedAccount): ListedAccountJson {
     ...(damaged && { damaged }),
   };
 }
-
-export const accounts = z.codec(
-  z.object({ users: z.array(listedAccount).readonly(), next }).meta({ id: "Accounts" }),
-  z.custom<Page<ListedAccount>>(),
-  {
-    decode: ({ users: items, next }) => ({ items, next }),
-    encode: ({ items, next }) => ({ users: items, next }),
-  },
-);
-export type AccountsJson = z.input<typeof accounts>;
-
-export const atQuery = z.strictObject({ at: givenTime.optional() });
-
-export const accountsQuery = z.strictObject({
-  ...page,
-  name: z
-    .codec(z.string(), z.custom<readonly string[]>(), {
-      decode: parseNameSought,
-      encode: (words) => words.join(" "),
-    })
-    .optional()
-    .meta({
-      pattern: "[^\\s]",
-      description:
-        "Accounts of this name only: each of its words begins a word of the holder's name or surname, in any order, " +
-        "in any case, with or without marks. A hyphen divides words; other punctuation does not count",
-      examples: ["kowal jan"],
-    }),
-  at: givenTime.optional(),
-}) satisfies z.ZodType<AccountsRequest>;

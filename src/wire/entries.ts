@@ -5,21 +5,8 @@ import type { Money } from "../core/money.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { EntriesPage, Statement } from "../core/service.ts";
 import { exchange, exchangeFields, exchangeOf, withRate } from "./exchanges.ts";
-import {
-  accountNumber,
-  balances,
-  by,
-  cursor,
-  entryId,
-  keptHolder,
-  key,
-  money,
-  next,
-  orNull,
-  page,
-  time,
-} from "./fields.ts";
-import { endsAfterItBegins, givenPeriod } from "./parameters.ts";
+import { accountNumber, balances, by, entryId, keptHolder, key, money, orNull, time } from "./fields.ts";
+import { cursor, endsAfterItBegins, givenPeriod, next, page } from "./parameters.ts";
 
 /** Entries of the journal, which are receipts, too. */
 

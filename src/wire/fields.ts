@@ -3,8 +3,6 @@ import type { CurrencyCode } from "../core/currency.ts";
 import { minorUnitDigits } from "../core/currency.ts";
 import { type Decimal, parseDecimal } from "../core/decimal.ts";
 import { exactNumber, knownDigits, type Money, minorUnitsOf } from "../core/money.ts";
-import { longestPage } from "../core/service.ts";
-import { parseTime } from "./times.ts";
 
 /**
  * The fields of which bodies, lines and answers are made. Each is defined once: it validates, converts between JSON and
@@ -68,20 +66,6 @@ export const time = z
     encode: (at) => at.toISOString(),
   })
   .meta({ examples: ["2026-06-08T12:00:00.000Z"] });
-/** A past time in a query, where a + may have become a space. */
-export const givenTime = z
-  .codec(z.string(), z.custom<Date>(), {
-    decode: (text, context) =>
-      parseTime(text.replace(/ (?=\d\d:\d\d$)/, "+")) ??
-      reject(context, "must be a date and time with an offset, such as 2026-06-08T12:00:00Z"),
-    encode: (at) => at.toISOString(),
-  })
-  .meta({
-    format: "date-time",
-    description: "As it was at this time (RFC 3339), which must be at least 10 seconds ago",
-    examples: ["2026-06-08T12:00:00Z", "2026-06-08T14:00:00+02:00"],
-  });
-
 export const tableInForce = z.string().meta({
   pattern: "^([0-9]{1,3}/C/NBP/[0-9]{4}|[0-9a-f]{32})$",
   description:
@@ -107,20 +91,6 @@ export const by = z
     examples: ["counter-2"],
   });
 export const count = z.int().min(0).meta({ format: "int64" });
-
-export const cursor = z
-  .string()
-  .regex(/^[!-~]{1,100}$/)
-  .meta({ description: "The `next` of the previous page", minLength: 1, maxLength: 100 });
-/** The parameters of a page. */
-export const page = {
-  limit: wholeNumber(1, longestPage, 50).meta({
-    format: "int32",
-    description: "Maximum number of items on the page",
-  }),
-  cursor: cursor.optional(),
-};
-export const next = orNull(cursor).meta({ description: "The cursor of the next page; null on the last" });
 
 /** A number that stands for exactly its shortest text. */
 export const decimalNumber = z.codec(z.number(), z.custom<Decimal>(), {
@@ -197,21 +167,6 @@ export function orNull<Schema extends z.ZodType>(schema: Schema) {
     decode: (value) => value ?? undefined,
     encode: (value) => value ?? null,
   });
-}
-
-/** A whole number in a query. */
-export function wholeNumber(least: number, most: number, usual: number) {
-  return z
-    .codec(z.string(), z.custom<number>(), {
-      decode: (text, context) => {
-        if (!/^\d{1,9}$/.test(text)) return reject(context, "must be a whole number");
-        if (Number(text) < least) return reject(context, `must be at least ${least}`);
-        return Number(text) <= most ? Number(text) : reject(context, `must be at most ${most}`);
-      },
-      encode: String,
-    })
-    .default(usual)
-    .meta({ type: "integer", format: "int32", minimum: least, maximum: most, default: usual });
 }
 
 /** The value under conversion, and the list to which a failed conversion adds its reason. */

@@ -2,8 +2,8 @@ import * as z from "zod";
 import type { CurrencyCode } from "../core/currency.ts";
 import { exportFormats, type Position, type Till } from "../core/service.ts";
 import { hash } from "./audit.ts";
-import { count, currency, date, entryId, givenTime, orNull, time } from "./fields.ts";
-import { givenDate, givenPeriod } from "./parameters.ts";
+import { count, currency, date, entryId, orNull, time } from "./fields.ts";
+import { givenDate, givenPeriod, givenTime } from "./parameters.ts";
 import { decodeTotals, encodeTotals, total, totalOfMoney } from "./totals.ts";
 
 /** The house's position, and exports of the journal. */

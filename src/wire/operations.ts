@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import * as accountList from "./account-list.ts";
 import * as accounts from "./accounts.ts";
 import { audit, checkpointLine, emptyCheckpoint } from "./audit.ts";
 import { bulkAnswer, linesBeforeReading } from "./bulk.ts";
@@ -69,7 +70,7 @@ export const operations = {
       "account as it was then; `account-not-found` if it was not open yet.",
     tag: "accounts",
     role: "viewer",
-    query: accounts.atQuery,
+    query: accountList.atQuery,
     answer: accounts.account,
     answerHeaders: ["Fx-Account"],
   },
@@ -337,8 +338,8 @@ export const operations = {
       "and not be the last.",
     tag: "ledger",
     role: "teller",
-    query: accounts.accountsQuery,
-    answer: accounts.accounts,
+    query: accountList.accountsQuery,
+    answer: accountList.accounts,
   },
   position: {
     method: "GET",
@@ -350,7 +351,7 @@ export const operations = {
       "currency that has been held, by symbol.",
     tag: "ledger",
     role: "operator",
-    query: accounts.atQuery,
+    query: accountList.atQuery,
     answer: position,
   },
   till: {
@@ -468,7 +469,7 @@ export const operations = {
       "What `/api/house/deposits` put in and `/api/house/withdrawals` took out. With `at`, as it was then.",
     tag: "ledger",
     role: "operator",
-    query: accounts.atQuery,
+    query: accountList.atQuery,
     answer: house,
   },
   houseDeposit: {

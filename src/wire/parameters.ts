@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { isDate } from "../core/date.ts";
 import { type Decimal, formatDecimal, parseDecimal } from "../core/decimal.ts";
-import { orderAmount, reject } from "./fields.ts";
+import { longestPage } from "../core/service.ts";
+import { orderAmount, orNull, reject } from "./fields.ts";
+import { parseTime } from "./times.ts";
 
 /** Fields of queries, paths and headers: apart from those of bodies and lines, which the page needs. */
 
@@ -47,3 +49,46 @@ export const amountText = z
     encode: (amount) => formatDecimal(amount),
   })
   .meta({ ...orderAmount.meta(), type: "number" });
+
+export const cursor = z
+  .string()
+  .regex(/^[!-~]{1,100}$/)
+  .meta({ description: "The `next` of the previous page", minLength: 1, maxLength: 100 });
+/** The parameters of a page. */
+export const page = {
+  limit: wholeNumber(1, longestPage, 50).meta({
+    format: "int32",
+    description: "Maximum number of items on the page",
+  }),
+  cursor: cursor.optional(),
+};
+export const next = orNull(cursor).meta({ description: "The cursor of the next page; null on the last" });
+
+/** A past time in a query, where a + may have become a space. */
+export const givenTime = z
+  .codec(z.string(), z.custom<Date>(), {
+    decode: (text, context) =>
+      parseTime(text.replace(/ (?=\d\d:\d\d$)/, "+")) ??
+      reject(context, "must be a date and time with an offset, such as 2026-06-08T12:00:00Z"),
+    encode: (at) => at.toISOString(),
+  })
+  .meta({
+    format: "date-time",
+    description: "As it was at this time (RFC 3339), which must be at least 10 seconds ago",
+    examples: ["2026-06-08T12:00:00Z", "2026-06-08T14:00:00+02:00"],
+  });
+
+/** A whole number in a query. */
+export function wholeNumber(least: number, most: number, usual: number) {
+  return z
+    .codec(z.string(), z.custom<number>(), {
+      decode: (text, context) => {
+        if (!/^\d{1,9}$/.test(text)) return reject(context, "must be a whole number");
+        if (Number(text) < least) return reject(context, `must be at least ${least}`);
+        return Number(text) <= most ? Number(text) : reject(context, `must be at most ${most}`);
+      },
+      encode: String,
+    })
+    .default(usual)
+    .meta({ type: "integer", format: "int32", minimum: least, maximum: most, default: usual });
+}

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { CurrencyCode } from "../core/currency.ts";
 import type { LatestTable, Rate, RateOfTable, RateTable, TradingState } from "../core/rates.ts";
-import { currency, date, givenText, orNull, time, wholeNumber } from "./fields.ts";
+import { currency, date, givenText, orNull, time } from "./fields.ts";
+import { wholeNumber } from "./parameters.ts";
 import { rateValue, reasonCode, source, tableId, tableNumber } from "./rate-fields.ts";
 
 /** Rate tables and the history of rates. */
