@@ -31,24 +31,26 @@ export function HouseCash() {
   return (
     <article class="account">
       <div class="service">
-        <form class="card work" noValidate>
-          <h2>{texts.houseMoney}</h2>
-          <p class="muted">{texts.houseIntro}</p>
-          <fieldset class="fields" disabled={isOut}>
-            <ChoiceField
-              label={texts.place}
-              value={place}
-              of={housePlaces.map((name) => [name, texts.housePlaces[name]])}
-              onValue={choose}
+        <div class="work">
+          <form class="card" noValidate>
+            <h2>{texts.houseMoney}</h2>
+            <p class="muted">{texts.houseIntro}</p>
+            <fieldset class="fields" disabled={isOut}>
+              <ChoiceField
+                label={texts.place}
+                value={place}
+                of={housePlaces.map((name) => [name, texts.housePlaces[name]])}
+                onValue={choose}
+              />
+            </fieldset>
+            <CashFields
+              account={account ?? { pesel, currencies: [] }}
+              deposit={texts.putIn}
+              withdraw={texts.takeOut}
             />
-          </fieldset>
-          <CashFields
-            account={account ?? { pesel, currencies: [] }}
-            deposit={texts.putIn}
-            withdraw={texts.takeOut}
-          />
-          <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
-        </form>
+            <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
+          </form>
+        </div>
         <div class="state">
           <ReceiptInSight pesel={pesel} />
           <Unread read={read} />
