@@ -86,7 +86,8 @@ export function csv(line: TextLine, isMarked: boolean, separator?: string): Batc
     throw new UnfitFile("header", `The header has the column ${twice} twice. Rename or remove one.`);
   }
   const unread = named.filter((column) => !known.includes(column));
-  const absent = known.filter((name) => !named.includes(name));
+  // A column beside an amount is not taken for the alternative amount.
+  const absent = known.filter((name) => !named.includes(name) && !kind.amounts.includes(name));
   for (const column of unread) {
     const meant = fieldMeant(column, known, absent);
     if (meant !== undefined)
@@ -114,7 +115,9 @@ export function csv(line: TextLine, isMarked: boolean, separator?: string): Batc
 function fieldMeant(column: string, known: readonly string[], absent: readonly string[]): string | undefined {
   const letters = lettersOf(column).replace(/^x?fx/, "");
   if (letters.includes("idempot")) return "key";
-  const isNear = (name: string) => nearMiss(letters, [name.toLowerCase()]) !== undefined;
+  // Many a short word is one slip from "key" or "note".
+  const isNear = (name: string) =>
+    letters === `${name}s` || (name.length > 4 && nearMiss(letters, [name.toLowerCase()]) !== undefined);
   return known.find((name) => name.toLowerCase() === letters) ?? absent.find(isNear);
 }
 
@@ -330,5 +333,5 @@ function readCell(cell: string, separator: Separator): string {
 }
 
 function lettersOf(name: string): string {
-  return name.toLowerCase().replace(/\P{L}/gu, "");
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }

@@ -154,9 +154,14 @@ function describeRequest({ key, cause }: RequestFailed): Failure {
     : described;
 }
 
+const interrupts: Readonly<Record<Signal, readonly [code: string, verb: string]>> = {
+  SIGHUP: ["hung-up", "Hung up"],
+  SIGINT: ["interrupted", "Interrupted"],
+  SIGTERM: ["terminated", "Terminated"],
+};
+
 function describeInterrupt({ signal, request }: Interrupted): Failure {
-  const verb = { SIGHUP: "Hung up", SIGINT: "Interrupted", SIGTERM: "Terminated" }[signal];
-  const code = verb.toLowerCase().replace(" ", "-");
+  const [code, verb] = interrupts[signal];
   const exit = signalExits[signal];
   if (request === undefined) return failure(code, `${verb}.`, exit);
   const { key, state } = request;

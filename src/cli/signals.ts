@@ -1,3 +1,4 @@
+import { isatty } from "node:tty";
 import { Interrupted, type SentRequest } from "./errors.ts";
 import { type Signal, signalExits } from "./exits.ts";
 
@@ -6,7 +7,7 @@ const watched = Object.keys(signalExits) as readonly Signal[];
 /** One Ctrl-C under npx arrives twice: from the terminal, and passed on by npm. */
 export const sameSignalMs = 300;
 
-/** SIGINT, SIGTERM and SIGHUP while a command runs. Before `watch` they end it silently. */
+/** SIGINT, SIGTERM and SIGHUP while a command runs. Before `watch` is called, they end the command without a message. */
 export class Signals {
   /** Rejects when a signal ends the command. */
   readonly interrupted: Promise<never>;
@@ -15,11 +16,8 @@ export class Signals {
   #stop: ((signal: Signal) => void) | undefined;
   #stoppingSince = Number.NEGATIVE_INFINITY;
   #isWatching = false;
-  /**
-   * Whether a closed terminal ends the command. Under nohup no output is a terminal. That nohup ignores SIGHUP cannot be
-   * seen: Node resets it.
-   */
-  readonly #endsOnHangup = process.stdout.isTTY || process.stderr.isTTY;
+  /** Whether SIGHUP ends the command. Under nohup, whose ignoring of SIGHUP Node resets, no stream is a terminal. */
+  readonly #endsOnHangup = [0, 1, 2].some((descriptor) => isatty(descriptor));
 
   /** @param requestOf the request that changes something, which an interrupt reports */
   constructor(requestOf: () => SentRequest | undefined) {
@@ -46,7 +44,7 @@ export class Signals {
   /** Handles a signal, or Ctrl-C, which is a key in raw mode. */
   readonly take = (signal: NodeJS.Signals): void => {
     const isStopping = this.#stoppingSince > Number.NEGATIVE_INFINITY;
-    // The terminal and the shell both send it.
+    // A closed terminal can send SIGHUP twice: by the system, and by the shell.
     if (signal === "SIGHUP" && (isStopping || !this.#endsOnHangup)) return;
     const stop = this.#stop;
     this.#stop = undefined;

@@ -27,12 +27,13 @@ export function valuesOf(rows: readonly object[], name: string): (string | numbe
 }
 
 /**
- * The indexes beside primary keys, by table, with columns that tell each row; what a page of rows goes by; and what tells a
- * row and is in no index.
+ * The indexes beside primary keys, by table, each with columns that identify a row. `place` is the order of a page, and
+ * `content` identifies a row by what is in no index, so that the row itself is read.
  */
 const indexed = {
   journal: {
-    ...{ place: "own.position", content: "hash" },
+    place: "own.position",
+    content: "hash",
     indexes: {
       journal_id: ["id"],
       journal_account: ["pesel", "sequence"],
@@ -41,12 +42,14 @@ const indexed = {
     },
   },
   refusal: {
-    ...{ place: "own.position", content: "hash" },
+    place: "own.position",
+    content: "hash",
     indexes: { refusal_key: ["idempotency_key", "pesel"], refusal_time: ["refused_at", "position"] },
   },
   name_word: { place: "own.pesel", content: "pesel + 0", indexes: { name_word_word: ["word", "pesel"] } },
   rate_table: {
-    ...{ place: "own.id || ''", content: "id || ''" },
+    place: "own.id || ''",
+    content: "id || ''",
     indexes: { rate_table_id: ["id"], rate_table_effective_date: ["source", "effective_date", "id"] },
   },
 } as const;
@@ -71,7 +74,7 @@ export function selectUnindexed(
       of("own"),
       partial.includes(index) ? `one.${first} is not null` : "true",
     );
-    // In a condition of its own, "is not null" could have the rows themselves read through the index.
+    // With "is not null" as a condition of `where`, the database could read the page through the index that is checked.
     return (
       `select '${index}' as missing_in, own.* from ${table} as own where ${place} > ?1 and ${place} <= ?2 ` +
       `and case when own.${first} is null then false else ` +

@@ -13,12 +13,12 @@ const acceptedColumns =
 
 const replaceAccount =
   "on conflict (pesel) do update set name = excluded.name, surname = excluded.surname, sequence = excluded.sequence";
-/** Deletes a number of those from before a time, and of those that are too many. */
+/** Deletes up to a number of the overdue ones, and up to as many of those beyond the most that are kept. */
 const deleteOldRefusals =
   "delete from refusal where position in (" +
-  "select position from (select position from refusal where refused_at < ?1 order by refused_at limit ?3) as late " +
+  "select position from (select position from refusal where refused_at < ?1 order by refused_at limit ?3) as overdue " +
   "union all select position from (select position from refusal " +
-  "where position <= (select max(position) from refusal) - cast(?2 as bigint) order by position limit ?3) as many)";
+  "where position <= (select max(position) from refusal) - cast(?2 as bigint) order by position limit ?3) as excess)";
 
 /** The epoch of the table that comes into force with the writes; 0 if none does. */
 export function epochOf({ accepted }: Writes, { inForce }: LedgerView): number {

@@ -92,6 +92,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
       (title) => title.includes("Reversed by"),
     );
     await find(page, pesel, "Jan Cofnięty");
+    await entriesOn(page, 3);
     await page
       .getByRole("button", { name: /^Receipt of/ })
       .first()

@@ -71,7 +71,7 @@ describe("the columns of a CSV file", () => {
     ["pesel,from,to,toBuy,keys", misspelt("key")],
     ["pesel,from,to,toBuy,key,Idempotency-Key", misspelt("key")],
     ["kind,pesel,amount,currency,idempotencyKey", misspelt("key")],
-    ["kind,pesel,amount,currency,nots", misspelt("note")],
+    ["kind,pesel,amount,currency,notes", misspelt("note")],
     [
       "pesel,from,to",
       missing("toBuy or toSell. A file of orders has the columns pesel, from, to, toBuy or toSell."),
