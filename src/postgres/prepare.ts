@@ -66,7 +66,7 @@ const selectDefinitions = `
 /** A ledger in a later schema of the search path: a second one before it would hide it. */
 const selectElsewhere = `
   select current_schema() as own, nspname as other from pg_class join pg_namespace on pg_namespace.oid = relnamespace
-  where relname = 'fx_schema' and nspname = any(current_schemas(false))`;
+  where relname = 'fx_schema' and nspname = any(current_schemas(false)) and nspname <> current_schema()`;
 
 /**
  * Makes sure that the database holds a ledger of this schema, and makes one where `access` allows it. Any number of
