@@ -135,7 +135,7 @@ class Audit {
     for await (const rows of readJournal(this.#store, this.#pause)) {
       const page = { after: end, through: rows.at(-1)?.position };
       end = page.through;
-      // Once, though the journal is read for each range. The database looks while the entries are checked here.
+      // The indexes are checked with the first range only, while its entries are.
       const isFirst = range.after === undefined && rows.length > 0;
       await Promise.all([isFirst && this.#checkIndexes("journal", page), this.#checkRows(range, rows)]);
       this.#onProgress?.({ accounts: this.#accounts, entries: this.#entries, totalEntries });
@@ -171,7 +171,7 @@ class Audit {
     return { table, inForce: this.#inForce.get(tableId), nowMs };
   }
 
-  /** Looks for rows that no request would find, and so would be written once more. */
+  /** Reports rows that an index lacks: a request that looks by it would not find them, and could be done twice. */
   async #checkIndexes(
     table: IndexedTable,
     range: { after: string | number | undefined; through: string | number | undefined },

@@ -134,7 +134,7 @@ export class PostgresStore extends SqlReader implements Store {
     return this.#persist((connection) => readOnly(connection, () => rowsOf(connection, [sql, parameters])));
   }
 
-  /** The first row from there on: only an index that begins with the first of the columns serves to find it. */
+  /** Takes the first row from these values on, in their order, which is that of the index. */
   protected byIndex(_: string, one: string, own: string, isIndexed: string): string {
     return `where (${one}) >= (${own}) and ${isIndexed} order by ${one} limit 1`;
   }

@@ -58,7 +58,7 @@ const partial = ["journal_key", "journal_reverses"];
 
 /**
  * Finds the rows of a page that are not found by an index, with its name as `missing_in`.
- * @param by the SQL of the database for `from … as one`: one row, found by this index alone, whose columns are those of `own`
+ * @param by the database's SQL after `from … as one`, which finds by this index alone the row with the columns of `own`
  */
 export function selectUnindexed(
   table: IndexedTable,

@@ -54,11 +54,15 @@ function exists(path: string): FxError {
   return unusable(`${path} exists. Name a new file: a backup replaces nothing.`);
 }
 
-/** The copy has the pages of the indexes as they are in the source. An audit does not see what an index has besides. */
+/** Compares the indexes, which are copied as they are, with their tables: an audit does not see rows that only an index has. */
 function requireSoundIndexes(copy: string, source: string): void {
   const { database } = openReader(copy);
-  const fault = faultIn(database, "integrity_check");
-  database.close();
+  let fault: string | undefined;
+  try {
+    fault = faultIn(database, "integrity_check");
+  } finally {
+    database.close();
+  }
   if (fault !== undefined) throw unusable(`${source} is damaged: ${fault}. Restore it from a backup.`);
 }
 

@@ -188,7 +188,7 @@ export class Desk extends Watched {
       const after = this.tell(pesel, { is: "failed", key: order.key, failure });
       if (after.at === undefined) {
         this.#add({ order, failure });
-        // The page shows no longer what fx has refused it for: a block, a reversal, or that trading is suspended.
+        // The page shows an earlier state than the one refused: without the block, the reversal or the suspension.
         this.#reads.stale(balancesUrl(pesel), "api/rates");
       }
       if (isRefusal(failure, "rate-changed") && after.at === undefined) this.#askAgain(order);
@@ -235,7 +235,7 @@ export class Desk extends Watched {
     }
   }
 
-  /** Reads again what an order has changed, and empties its form. Whoever pays in money twice takes the same currency. */
+  /** Reads again what an order has changed, and empties its form, but for the currency of cash. */
   #settled(order: Order, receiptId: string): void {
     const { pesel, kind, key } = order;
     this.#reads.stale(balancesUrl(pesel), "api/position", "api/receipts/", "api/rates", "health/ready");

@@ -7,7 +7,7 @@ import { Button } from "./elements.tsx";
 import { AmountField, Field, useWrong } from "./field.tsx";
 import { useFocusReturn } from "./focus.ts";
 import { digitsOf, groupedPesel, typedAmount } from "./format.ts";
-import { isSurelyNoPesel, peselFault } from "./pesel-fault.ts";
+import { isTypedWhole, peselFault } from "./pesel-fault.ts";
 import { Asked } from "./question.tsx";
 import { accountUrl, opening } from "./requests.ts";
 import { fill } from "./texts.ts";
@@ -99,7 +99,7 @@ function OpeningFields({ isTold, isTaken }: OpeningFieldsProps) {
   const { desk, texts } = useApp();
   const digits = digitsOf(desk.draft(openingForm).pesel);
   const [{ pesel, name, surname, initial }, edit] = useDraft(openingForm, digits);
-  const typedFault = isSurelyNoPesel(digits)
+  const typedFault = isTypedWhole(digits)
     ? (peselFault(digits, texts) ?? (isTaken ? texts.hasAccount : undefined))
     : undefined;
   return (

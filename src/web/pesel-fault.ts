@@ -2,8 +2,8 @@ import { dateExists, warsawDate } from "../core/date.ts";
 import { birthDate, isAdult, type Pesel, parsePesel } from "../core/pesel.ts";
 import type { Texts } from "./texts.ts";
 
-/** Whether a PESEL is wrong, however it is typed on. */
-export function isSurelyNoPesel(digits: string): boolean {
+/** Whether what is wrong with a PESEL can be told: it is typed whole, or has a character that none has. */
+export function isTypedWhole(digits: string): boolean {
   return digits.length >= 11 || /\D/.test(digits);
 }
 
