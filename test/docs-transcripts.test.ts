@@ -25,7 +25,7 @@ import { maskVolatile } from "./support/volatile.ts";
 /**
  * The console blocks after a comment that begins with "transcript" are played at a real terminal of 80 columns, all of
  * a page at one server with the demo's accounts, and compared. With TRANSCRIPTS_WRITE=1 what came out is written into
- * them. What a block shows as the answer to a question is typed, and q where it says that q ends.
+ * them. What a block shows as the answer to a question is typed, and Ctrl-C where it says that Ctrl-C ends.
  */
 const transcript = /(?<=<!-- transcript\b[^\n]*-->\n)```console\n([\s\S]*?)```/g;
 
@@ -88,8 +88,8 @@ async function play(page: string): Promise<readonly Step[]> {
 }
 
 function repliesIn(expected: string): Reply[] {
-  return [...expected.matchAll(/\[y\/N\] (.*)|q ends/g)].map(([shown, answer]) =>
-    answer === undefined ? [shown, "q"] : ["[y/N] ", `${answer}\n`],
+  return [...expected.matchAll(/\[y\/N\] (.*)|Ctrl-C ends/g)].map(([shown, answer]) =>
+    answer === undefined ? [shown, "\u0003"] : ["[y/N] ", `${answer}\n`],
   );
 }
 

@@ -1,4 +1,3 @@
-import type { ReadStream } from "node:tty";
 import type { Command } from "commander";
 import type { ExchangeService } from "../core/service.ts";
 import type { Access } from "../ledger/store.ts";
@@ -10,7 +9,7 @@ import { Sending } from "./sending.ts";
 import type { Settings } from "./settings.ts";
 import { Signals } from "./signals.ts";
 import { writeDocument } from "./terminal/output.ts";
-import { type Terminal, takeScreen } from "./terminal/terminal.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 /** The options of a command: what the command line gave, and every setting in force. */
 export interface CommandOptions extends Settings {
@@ -36,7 +35,6 @@ export class Context {
   readonly questions: Questions;
   /** The exit of a command that does not fail: not 0 if it found something wrong. */
   exit: Exit = 0;
-  giveBackScreen: () => void = () => {};
   #command: Command | undefined;
   #service: ExchangeService | undefined;
 
@@ -92,14 +90,6 @@ export class Context {
   /** Prints the result as the one document of --json. */
   document(document: unknown): void {
     writeDocument(this.terminal.stdout, document);
-  }
-
-  /** Takes the screen until `giveBackScreen`, which is called at the latest before a failure is shown. */
-  takeScreen(keyboard: ReadStream, onKey: (key: string) => void): void {
-    this.giveBackScreen = takeScreen(this.terminal.stdout, keyboard, (key) => {
-      if (key.includes("\u0003")) this.signals.take("SIGINT");
-      else onKey(key);
-    });
   }
 
   async close(): Promise<void> {

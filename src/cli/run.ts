@@ -89,7 +89,6 @@ async function carryOut(
     const words = argv.length === 0 ? ["--help"] : argv;
     await Promise.race([program.parseAsync(words, { from: "user" }), context.signals.interrupted]);
   } catch (thrown) {
-    context.giveBackScreen();
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
     const command = commandOf(program, argv);
     const name = fullName(command);

@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
-import type { ReadStream } from "node:tty";
 import type { Account } from "../../core/account.ts";
 import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
@@ -10,7 +8,7 @@ import type { CommandOptions, Context } from "../context.ts";
 import { describeFailure, UsageError } from "../errors.ts";
 import { balancesText, tableLine } from "../terminal/figures.ts";
 import { fold, proseText, sections, timeText } from "../terminal/output.ts";
-import { openKeyboard, resized, type Screen, showPage } from "../terminal/terminal.ts";
+import { resized, type Screen, showPage } from "../terminal/terminal.ts";
 import { type Board, boardText, readBoard } from "./rates/board.ts";
 
 interface WatchOptions extends CommandOptions {
@@ -24,7 +22,7 @@ interface Page {
 
 export function defineWatch(program: FxCommand, context: Context): void {
   program
-    .add("watch", "Show the rates, and an account, and keep them up to date until q", [
+    .add("watch", "Show the rates, and an account, and keep them up to date until Ctrl-C", [
       "fx watch",
       "fx watch 44051401359 --every 2",
     ])
@@ -33,8 +31,7 @@ export function defineWatch(program: FxCommand, context: Context): void {
     .target({ rates: true })
     .action(async (argument: string | undefined, options: WatchOptions) => {
       const { stdout } = context.terminal;
-      const keyboard = openKeyboard(context.terminal);
-      if (keyboard === undefined || !stdout.live) {
+      if (!stdout.live) {
         throw new UsageError("fx watch needs a terminal. In a script, use fx rates and fx account show.");
       }
       const pesel = argument === undefined ? undefined : await context.questions.pesel(argument);
@@ -47,28 +44,22 @@ export function defineWatch(program: FxCommand, context: Context): void {
         return { board, account };
       };
       // A failure at the start ends the command. A later one is shown, and the query is repeated.
-      await show(context, keyboard, options.every, await read(), read);
+      await show(stdout, options.every, await read(), read);
     });
 }
 
-/** Resolves when the reader quits. */
+/** Never resolves: a signal ends the command. */
 async function show(
-  context: Context,
-  keyboard: ReadStream,
+  stdout: Screen,
   everySeconds: number,
   first: Page,
   read: () => Promise<Page>,
-): Promise<void> {
-  const { stdout } = context.terminal;
-  const stop = new AbortController();
-  const { signal } = stop;
-  const stopped = once(signal, "abort").then(() => undefined);
-  context.takeScreen(keyboard, (key) => {
-    if (key.toLowerCase() === "q") stop.abort();
-  });
-  for (const event of ["end", "error"]) keyboard.once(event, () => stop.abort());
+): Promise<never> {
   const clock = () => timeText(stdout, new Date()).slice("2026-01-31 ".length);
-  const upToDate = () => ({ text: `${readAt}, every ${everySeconds} s, q ends`, paint: stdout.paint.dim });
+  const upToDate = () => ({
+    text: `${readAt}, every ${everySeconds} s, Ctrl-C ends`,
+    paint: stdout.paint.dim,
+  });
   let [page, readAt] = [first, clock()];
   let status = upToDate();
   const redraw = () => {
@@ -79,12 +70,9 @@ async function show(
   stdout.stream.on("resize", redraw);
   for (;;) {
     redraw();
-    await pause(1000 * everySeconds, undefined, { signal }).catch(() => {});
-    if (signal.aborted) break;
+    await pause(1000 * everySeconds);
     try {
-      const answer = await Promise.race([read(), stopped]);
-      if (answer === undefined) break;
-      [page, readAt] = [answer, clock()];
+      [page, readAt] = [await read(), clock()];
       status = upToDate();
     } catch (error) {
       const { message } = describeFailure(error);
@@ -92,8 +80,6 @@ async function show(
       status = { text: `as of ${readAt}. ${message}${hint}`, paint: stdout.paint.red };
     }
   }
-  stdout.stream.removeListener("resize", redraw);
-  context.giveBackScreen();
 }
 
 /** The account comes first, so that a low terminal cuts off rates and no balances. */

@@ -1,6 +1,6 @@
-import { createWriteStream, fstatSync, openSync } from "node:fs";
+import { createWriteStream, fstatSync } from "node:fs";
 import { Writable } from "node:stream";
-import { ReadStream, type WriteStream } from "node:tty";
+import type { ReadStream, WriteStream } from "node:tty";
 import { Chalk, type ChalkInstance } from "chalk";
 
 /** One output stream, and how to write for its reader. */
@@ -86,46 +86,6 @@ export function clearLine({ stream, live }: Screen): void {
   if (live) stream.write("\r\u001b[K");
 }
 
-/**
- * Where keys come from: standard input or, if that is not a terminal, the process's controlling terminal, if it has
- * one.
- */
-export function openKeyboard({ stdin }: Terminal): ReadStream | undefined {
-  if (isTerminal(stdin)) return stdin;
-  try {
-    return new ReadStream(openSync("/dev/tty", "r"));
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Takes the whole screen, without a cursor and on a page of its own, and every key as it is pressed. The function that it
- * returns restores everything, and may be called again. The end of the process restores it, too.
- */
-export function takeScreen(stdout: Screen, keyboard: ReadStream, onKey: (key: string) => void): () => void {
-  let taken = true;
-  const giveBack = () => {
-    if (!taken) return;
-    taken = false;
-    process.removeListener("exit", giveBack);
-    keyboard.setRawMode(false);
-    keyboard.destroy();
-    stdout.stream.write("\u001b[?25h\u001b[?1049l");
-  };
-  // Keys that are pressed in quick succession come together, and so do the characters of an arrow key.
-  const keys = (bytes: Buffer) => {
-    const text = String(bytes);
-    for (const key of text.startsWith("\u001b") ? [text] : text) onKey(key);
-  };
-  process.once("exit", giveBack);
-  keyboard.setRawMode(true);
-  // An earlier question leaves it paused.
-  keyboard.on("data", keys).resume();
-  stdout.stream.write("\u001b[?1049h\u001b[?25l");
-  return giveBack;
-}
-
 /** The screen as wide and high as its terminal is now. */
 export function resized(screen: Screen): Screen {
   const { columns = screen.columns, rows = screen.rows } = screen.stream as Partial<WriteStream>;
@@ -134,15 +94,12 @@ export function resized(screen: Screen): Screen {
 
 /** Puts a page in place of the one before, without flicker. What does not fit is left out above the last line. */
 export function showPage(stdout: Screen, text: string, lastLine: string): void {
-  const page = [
-    ...text
-      .trimEnd()
-      .split("\n")
-      .slice(0, Math.max(0, stdout.rows - 2)),
-    "",
-    lastLine,
-  ];
-  stdout.stream.write(`\u001b[H${page.map((line) => `${line}\u001b[K`).join("\r\n")}\u001b[J`);
+  const lines = text
+    .trimEnd()
+    .split("\n")
+    .slice(0, Math.max(0, stdout.rows - 3));
+  const page = [...lines, "", lastLine].map((line) => `${line}\u001b[K\r\n`);
+  stdout.stream.write(`\u001b[H${page.join("")}\u001b[J`);
 }
 
 /** FX_FORCE_TTY=columns lays output out as for a terminal of that width, for pagers and documents. */
