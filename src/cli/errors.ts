@@ -185,8 +185,8 @@ function describeOutput({ message, code, request, hint }: OutputFailed): Failure
 }
 
 /** How to do the rest of a batch. */
-export function restOf(id: string, how = ""): string {
-  return `To do the rest, run it again with --id ${id}${how}. Nothing is done twice.`;
+export function restOf(id: string): string {
+  return `To do the rest, run it again with --id ${id}. Nothing is done twice.`;
 }
 
 function resultWith(key: string | undefined): string {

@@ -9,9 +9,8 @@ import { Declined, tellWarning, UsageError } from "../../errors.ts";
 import type { Signal } from "../../exits.ts";
 import { withoutSecrets } from "../../target.ts";
 import { writeRecord, writeText } from "../../terminal/output.ts";
-import { clearLine } from "../../terminal/terminal.ts";
+import { clearLine, write } from "../../terminal/terminal.ts";
 import type { Batch } from "./file.ts";
-import type { Preview } from "./preview.ts";
 
 interface BatchOptions extends CommandOptions {
   readonly id?: string;
@@ -72,8 +71,16 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const access = dryRun ? "read" : "create";
   const service = await context.service({ access, usesRates: batch.format.needsRates });
   const today = warsawDate(new Date());
-  if (isAsked) tellPlan(context, path, batch, options);
-  const { unread } = batch.format;
+  const { header, holds, unread } = batch.format;
+  if (isAsked) {
+    writeRecord(stderr, [
+      ["file", path],
+      ["lines", String(header === undefined ? batch.lineCount : batch.lineCount - 1)],
+      ["contents", holds],
+      ["target", withoutSecrets(options.url.address)],
+    ]);
+    write(stderr, "");
+  }
   if (unread.length > 0) {
     const columns = unread.join(", ");
     const warning = `These columns are not used. The results have them under "extra": ${columns}.`;
@@ -85,55 +92,78 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
     if (overlap !== undefined) tellOverlap(errors, overlap, json);
     if (overlap !== undefined && batch.hasUnread && !isAsked && !dryRun) throw unreadLines();
   }
-  let preview: Preview | undefined;
+  const table = isAsked && batch.format.needsRates ? await tableInForce(service) : undefined;
+  const prepared = { batch, service, today, table };
   if (isAsked) {
-    const { showPreview } = await import("./preview.ts");
-    preview = await showPreview(stderr, service, batch, today);
+    await carryOut(context, { dryRun: true }, { ...prepared, isPreview: true });
+    write(stderr, "");
     if (!(await context.questions.confirm("Carry it out?"))) throw new Declined();
   }
-  await carryOut(context, options, { batch, service, today, preview });
+  await carryOut(context, options, { ...prepared, isPreview: false });
 }
+
+/** Lines of the preview before the question: some seconds' worth at a distant server. */
+const previewLines = 10_000;
 
 interface Prepared {
   readonly batch: Batch;
   readonly service: ExchangeService;
   readonly today: CalendarDate;
-  readonly preview: Preview | undefined;
+  /** The id of the rate table of the preview. */
+  readonly table: string | undefined;
+  /** Whether this is the dry run before the question. */
+  readonly isPreview: boolean;
 }
 
+/** @throws FxError rate-changed, if the rate table is replaced during the preview */
 async function carryOut(
   context: Context,
-  { rejects: rejectsPath, stopOnError = false, dryRun = false, json = false }: BatchOptions,
-  { batch, service, today, preview }: Prepared,
+  {
+    rejects: rejectsPath,
+    stopOnError = false,
+    dryRun = false,
+    json = false,
+  }: Pick<BatchOptions, "rejects" | "stopOnError" | "dryRun" | "json">,
+  { batch, service, today, table, isPreview }: Prepared,
 ): Promise<void> {
   const { BatchRunner } = await import("./runner.ts");
   const { Rejects } = await import("./rejects.ts");
   const { Report } = await import("./report.ts");
   const { stderr } = context.terminal;
   const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, batch.format.header);
-  const runner = new BatchRunner({
-    service,
-    batch,
-    today,
-    dryRun,
-    stopOnError,
-    table: preview?.table,
-  });
+  const runner = new BatchRunner({ service, batch, today, dryRun, stopOnError, table });
   let signal: Signal | undefined;
-  context.signals.stopOnFirst((name) => {
-    signal = name;
-    runner.stop();
-    clearLine(stderr);
-    writeText(stderr, "Stopping once the lines under way are answered. A second signal stops at once.");
-  });
+  if (!isPreview) {
+    context.signals.stopOnFirst((name) => {
+      signal = name;
+      runner.stop();
+      clearLine(stderr);
+      writeText(stderr, "Stopping once the lines under way are answered. A second signal stops at once.");
+    });
+  }
   if (!dryRun) context.sending.request = { key: batch.id, state: "batch" };
-  const doneBefore = preview?.doneBefore;
-  const options = { batch, service, rejects, doneBefore, dryRun, stopOnError, json };
+  const options = { batch, service, rejects, dryRun, isPreview, json };
   const report = new Report(context.terminal, options);
   for await (const results of runner.results()) {
-    if (!(await report.take(results))) runner.stop();
+    const goesOn = await report.take(results);
+    if (!goesOn || (isPreview && report.lines >= previewLines)) runner.stop();
   }
-  context.exit = report.finish(runner, signal);
+  const exit = report.finish(runner, signal);
+  if (!isPreview) context.exit = exit;
+  else if (runner.isTableReplaced)
+    throw new FxError("rate-changed", "The rate table was replaced during the preview. Nothing was done.");
+}
+
+/** The id of the table in force, or a name that no table has: then none may come into force after the question. */
+async function tableInForce(service: ExchangeService): Promise<string> {
+  const none = "none";
+  try {
+    const { table, notTraded } = await service.rates();
+    return notTraded === undefined ? table.id : none;
+  } catch (error) {
+    if (error instanceof FxError && error.code === "rates-unavailable") return none;
+    throw error;
+  }
 }
 
 function unreadLines(): FxError {
@@ -146,22 +176,6 @@ function unreadLines(): FxError {
         "lines are done again.",
     },
   );
-}
-
-function tellPlan(
-  context: Context,
-  path: string,
-  { id, lineCount, format }: Batch,
-  options: BatchOptions,
-): void {
-  const { address } = options.url;
-  writeRecord(context.terminal.stderr, [
-    ["batch", id],
-    ["file", path === "-" ? "standard input" : path],
-    ["lines", String(format.header === undefined ? lineCount : lineCount - 1)],
-    ["contents", format.holds],
-    ["target", withoutSecrets(address)],
-  ]);
 }
 
 function idArgument(text: string): string {

@@ -1,31 +1,20 @@
-import { NewFile } from "../../../files/new-file.ts";
-import { reasonOf, UsageError } from "../../errors.ts";
+import { describeFailure } from "../../errors.ts";
+import { ResultFile } from "../../result-file.ts";
 
-/**
- * A file of the refused lines, in the format of the batch, each under a new key. It gets its name when it is complete,
- * because a killed command could leave a line with half a key.
- */
+/** A file of the refused lines, in the format of the batch, each under a new key. */
 export class Rejects {
   readonly path: string;
-  readonly #file: NewFile;
+  /** Why the file cannot be written, if it cannot: the batch then stops. */
+  problem: string | undefined;
+  readonly #file: ResultFile;
   readonly #header: string | undefined;
   #isEmpty = true;
-  #problem: string | undefined;
 
-  /** @throws UsageError if the file exists, or cannot be created */
+  /** @throws UsageError if the file exists; FxError storage-unavailable if it cannot be created */
   constructor(path: string, header: string | undefined) {
     this.path = path;
     this.#header = header;
-    try {
-      this.#file = new NewFile(path, 0o600);
-    } catch (error) {
-      throw new UsageError(unwritable(path, error));
-    }
-  }
-
-  /** The reason why the file cannot be written, if it cannot. */
-  get problem(): string | undefined {
-    return this.#problem;
+    this.#file = new ResultFile(path);
   }
 
   add(line: string): void {
@@ -38,25 +27,16 @@ export class Rejects {
 
   /** Gives the file its name; it is not kept if it is empty or incomplete. */
   close(): void {
-    this.#attempt(() => {
-      if (!this.#isEmpty) this.#file.keep();
-    });
+    if (!this.#isEmpty) this.#attempt(() => this.#file.keep());
     this.#file.close();
   }
 
   #attempt(write: () => void): void {
-    if (this.#problem !== undefined) return;
+    if (this.problem !== undefined) return;
     try {
       write();
     } catch (error) {
-      this.#problem = unwritable(this.path, error);
+      this.problem = describeFailure(error).message;
     }
   }
-}
-
-function unwritable(path: string, error: unknown): string {
-  if ((error as NodeJS.ErrnoException).code === "EEXIST") {
-    return `${path} exists. Name a new file for the rejects.`;
-  }
-  return `${path} cannot be written (${reasonOf(error)}).`;
 }

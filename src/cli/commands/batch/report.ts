@@ -1,18 +1,21 @@
 import type { KeyedLine } from "../../../batch/keys.ts";
+import { type Sums, sumsOf } from "../../../batch/moves.ts";
 import { type DoneLine, doneText, refusedText } from "../../../batch/result.ts";
 import { maskPesels } from "../../../core/mask.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import { visible, visibleLines } from "../../../core/visible.ts";
+import { visibleLines } from "../../../core/visible.ts";
 import { restOf, tellWarning } from "../../errors.ts";
 import { type Exit, type Signal, signalExits } from "../../exits.ts";
-import { accountLine } from "../../terminal/figures.ts";
+import { accountLine, optional } from "../../terminal/figures.ts";
 import {
-  fold,
+  amountsText,
   moneyText,
   type Pairs,
+  proseText,
+  recordText,
   timeText,
   writeJson,
-  writeRecord,
+  writeSections,
   writeText,
 } from "../../terminal/output.ts";
 import { duration, ProgressLine } from "../../terminal/progress.ts";
@@ -20,26 +23,6 @@ import { type Screen, type Terminal, write } from "../../terminal/terminal.ts";
 import type { Batch } from "./file.ts";
 import type { Rejects } from "./rejects.ts";
 import type { BatchRunner, FailedLine, LineResult } from "./runner.ts";
-
-/** The first line of a batch that an earlier run has done. */
-export interface DoneBefore {
-  /** The time at which it was done, if its receipt can be read. */
-  readonly time: Date | undefined;
-  /** How to do such lines again. */
-  readonly hint: string;
-}
-
-export async function findDoneBefore(
-  { line, receiptId }: Pick<DoneLine, "line" | "receiptId">,
-  service: ExchangeService,
-): Promise<DoneBefore> {
-  const hint = line.hasOwnKey
-    ? "To do a line again, give it a new key."
-    : "To do the whole batch again, run it with --id NEW (any new name).";
-  // The line is done even if its receipt cannot be read now.
-  const receipt = await service.receipt(receiptId).catch(() => undefined);
-  return { time: receipt?.time, hint };
-}
 
 /** The summary of a batch, as --json prints it on stderr. */
 interface Summary {
@@ -64,10 +47,9 @@ export interface ReportOptions {
   readonly batch: Pick<Batch, "id" | "lineCount">;
   readonly service: ExchangeService;
   readonly rejects: Rejects | undefined;
-  /** The first line that was done before, if the preview has shown it. */
-  readonly doneBefore: DoneBefore | undefined;
   readonly dryRun: boolean;
-  readonly stopOnError: boolean;
+  /** Whether it is of the dry run before the question, which shows no results. */
+  readonly isPreview: boolean;
   readonly json: boolean;
 }
 
@@ -78,17 +60,25 @@ const shownFailures = 10;
 /** In seconds: the summary of a batch that took longer has its lines per second. */
 const longSeconds = 5;
 
+/** The first line of a batch that an earlier run has done. */
+interface DoneBefore {
+  /** The time at which it was done, if its receipt can be read. */
+  readonly time: Date | undefined;
+  /** How to do such lines again. */
+  readonly hint: string;
+}
+
 /** Writes the results of a batch as they come, shows progress, and sums up. */
 export class Report {
-  readonly #stdout: Screen;
-  readonly #stderr: Screen;
-  readonly #errors: Screen;
+  readonly #terminal: Terminal;
   readonly #options: ReportOptions;
   /** Whether a person follows the results. Failures are then shown among them. */
   readonly #isFollowed: boolean;
   readonly #progress: ProgressLine;
   readonly #start = performance.now();
   readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0 };
+  readonly #accounts = new Set<string>();
+  readonly #sums: Sums = new Map();
   /** Refused lines whose keys were used before. Under a new key they could do again what was done. */
   #reusedKeys = 0;
   readonly #exits = new Set<Exit>();
@@ -97,17 +87,16 @@ export class Report {
   #isIdNeeded = false;
   #isOutputOpen = true;
 
-  constructor(
-    { stdout, stderr, errors }: Pick<Terminal, "stdout" | "stderr" | "errors">,
-    options: ReportOptions,
-  ) {
-    this.#stdout = stdout;
-    this.#stderr = stderr;
-    this.#errors = errors;
+  constructor(terminal: Terminal, options: ReportOptions) {
+    this.#terminal = terminal;
     this.#options = options;
-    this.#isFollowed = stdout.rich && !options.json;
-    this.#progress = new ProgressLine(stderr);
-    this.#doneBefore = options.doneBefore;
+    this.#isFollowed = terminal.stdout.rich && !options.json && !options.isPreview;
+    this.#progress = new ProgressLine(terminal.stderr);
+  }
+
+  /** How many lines have a result. */
+  get lines(): number {
+    return Object.values(this.#counts).reduce((sum, count) => sum + count);
   }
 
   /** Writes results. Resolves when there is room for more, with false if they cannot be written any more. */
@@ -129,6 +118,7 @@ export class Report {
       }
     }
     await this.#write(text);
+    sumsOf(results, this.#sums);
     const last = results.at(-1);
     if (last !== undefined) {
       this.#progress.show({ done: last.line.number, total: batch.lineCount, unit: "lines" });
@@ -147,14 +137,14 @@ export class Report {
     const problem = rejects?.problem;
     if (problem !== undefined) {
       this.#exits.add(12);
-      tellWarning({ errors: this.#errors }, problem, json);
+      tellWarning(this.#terminal, problem, json);
     }
     const { done, replayed, refused, failed } = this.#counts;
     // The lines that were not sent are not counted.
     const isStopped = hasLeft || failed > 0 || signal !== undefined || !this.#isOutputOpen;
     const complete = !isStopped && problem === undefined;
     if (complete && done + replayed + refused === 0)
-      tellWarning({ errors: this.#errors }, "The file has no lines.", json);
+      tellWarning(this.#terminal, "The file has no lines.", json);
     const hints = this.#hints(complete, isTableReplaced);
     const before = replayed === 0 ? undefined : this.#doneBefore;
     const first = before?.time?.toISOString() ?? null;
@@ -170,18 +160,22 @@ export class Report {
       hint: hints.join(" ") || null,
       exit: this.#exit(complete, signal),
     };
-    const screen = summary.exit === 0 && replayed === 0 ? this.#stderr : this.#errors;
+    const screen = summary.exit === 0 && replayed === 0 ? this.#terminal.stderr : this.#terminal.errors;
     if (json) writeJson(screen, summary);
     else {
-      writeRecord(screen, this.#summaryPairs(summary, before?.time));
-      for (const hint of again === null ? hints : [again, ...hints]) writeText(screen, hint);
+      const shownHints = again === null ? hints : [again, ...hints];
+      const text = [
+        recordText(screen, this.#summaryPairs(summary, before?.time)),
+        ...shownHints.map((hint) => proseText(screen, hint)),
+      ].join("");
+      writeSections(screen, text, dryRun ? this.#sumsText(screen) : "");
     }
     return summary.exit;
   }
 
   async #write(text: string): Promise<void> {
-    if (text === "" || !this.#isOutputOpen) return;
-    const { stream, live } = this.#stdout;
+    if (text === "" || !this.#isOutputOpen || this.#options.isPreview) return;
+    const { stream, live } = this.#terminal.stdout;
     if (live) this.#progress.clear();
     const error = await new Promise<NodeJS.ErrnoException | null | undefined>((resolve) => {
       stream.write(visibleLines(text), resolve);
@@ -193,11 +187,22 @@ export class Report {
 
   async #takeDone(result: DoneLine): Promise<void> {
     this.#isIdNeeded ||= !result.line.hasOwnKey;
-    if (result.state === "replayed") this.#doneBefore ??= await findDoneBefore(result, this.#options.service);
+    if (result.state === "done") this.#accounts.add(result.account.pesel);
+    else this.#doneBefore ??= await this.#findDoneBefore(result);
+  }
+
+  async #findDoneBefore({ line, receiptId }: DoneLine): Promise<DoneBefore> {
+    const hint = line.hasOwnKey
+      ? "To do a line again, give it a new key."
+      : "To do the whole batch again, run it with --id NEW (any new name).";
+    // The line is done even if its receipt cannot be read now.
+    const receipt = await this.#options.service.receipt(receiptId).catch(() => undefined);
+    return { time: receipt?.time, hint };
   }
 
   #takeFailure({ line, state, failure: { code, message, exit } }: FailedLine): void {
     const { rejects, json } = this.#options;
+    const { stderr } = this.#terminal;
     this.#exits.add(exit);
     if (code === "idempotency-key-reused") this.#reusedKeys += 1;
     else if (state === "refused") rejects?.add(line.forRejects(code));
@@ -205,18 +210,16 @@ export class Report {
     if (json || (!this.#isFollowed && failures > shownFailures + 1)) return;
     this.#progress.clear();
     if (this.#isFollowed || failures <= shownFailures) {
-      writeText(this.#stderr, `${lineName(line)}: ${message}`, this.#stderr.paint.red);
-    } else write(this.#stderr, "More lines did not go through. The results have them all.");
+      writeText(stderr, `${lineName(line)}: ${message}`, stderr.paint.red);
+    } else write(stderr, "More lines did not go through.");
   }
 
   #row({ line, state, sold, bought, account }: DoneLine): string {
+    const { stdout } = this.#terminal;
     const before = state === "replayed" ? "done before: " : "";
     const exchanged =
-      sold && bought
-        ? `sold ${moneyText(this.#stdout, sold)}, bought ${moneyText(this.#stdout, bought)}; `
-        : "";
-    const text = `${lineName(line)}: ${before}${exchanged}${accountLine(this.#stdout, account)}`;
-    return `${fold(visible(text), this.#stdout.columns).join("\n")}\n`;
+      sold && bought ? `sold ${moneyText(stdout, sold)}, bought ${moneyText(stdout, bought)}; ` : "";
+    return proseText(stdout, `${lineName(line)}: ${before}${exchanged}${accountLine(stdout, account)}`);
   }
 
   #summaryPairs(
@@ -226,54 +229,51 @@ export class Report {
     const seconds = (performance.now() - this.#start) / 1000;
     const lines = done + replayed + refused;
     const pace = seconds < longSeconds ? "" : `, ${Math.round(lines / seconds)} lines/s`;
-    const counts: Pairs = [
-      ["done before", String(replayed)],
-      [dryRun ? "would be refused" : "refused", String(refused)],
-      ["failed", String(failed)],
-    ];
+    const counted = (name: string, count: number) => optional(name, count > 0 ? String(count) : undefined);
     return [
       ["batch", id],
-      ...(dryRun ? ([["dry run", "nothing was done"]] as const) : []),
+      ...optional("dry run", dryRun ? "nothing was done" : undefined),
       [dryRun ? "would be done" : "done", String(done)],
-      ...counts.filter(([, count]) => count !== "0"),
-      ...(first === undefined ? [] : ([["first done", timeText(this.#stderr, first)]] as const)),
-      ...(rejects === null ? [] : ([["rejects", rejects]] as const)),
+      ...counted("done before", replayed),
+      ...counted(dryRun ? "would be refused" : "refused", refused),
+      ...counted("failed", failed),
+      ...optional("accounts", dryRun ? String(this.#accounts.size) : undefined),
+      ...optional("first done", first && timeText(this.#terminal.stderr, first)),
+      ...optional("rejects", rejects ?? undefined),
       ["took", duration(seconds) + pace],
-      ...(complete ? [] : ([["stopped", "before the end"]] as const)),
+      ...optional("stopped", complete ? undefined : "before the end"),
     ];
   }
 
+  #sumsText(screen: Screen): string {
+    const rows = [...this.#sums].map(([currency, { out, into }]) => {
+      return [currency, out || undefined, into || undefined] as const;
+    });
+    return amountsText(screen, ["", "Out", "In"], rows);
+  }
+
   #hints(complete: boolean, isTableReplaced: boolean): string[] {
-    const { batch, rejects, dryRun, stopOnError } = this.#options;
+    const { batch, rejects, dryRun } = this.#options;
     const { refused } = this.#counts;
     if (dryRun)
       return refused === 0 ? [] : ["Correct or remove the lines that would be refused, and try again."];
     const again = `run it again with --id ${batch.id}`;
-    return [
-      ...(isTableReplaced ? ["The rates have changed since the preview."] : []),
-      ...(complete
-        ? []
-        : [restOf(batch.id, stopOnError && refused > 0 ? " and without --stop-on-error" : "")]),
-      ...(this.#reusedKeys === 0
-        ? []
-        : [
-            "fx receipt --pesel PESEL --key KEY shows what was done with a key that was used before. " +
-              "The file of rejects leaves such lines out.",
-          ]),
-      ...(refused === this.#reusedKeys
-        ? []
-        : [
-            rejects !== undefined && rejects.problem === undefined
-              ? `The refused lines are in ${rejects.path}, under new keys. Correct that file and run it. ` +
-                "Do not run this batch again after 30 days: it would do these lines a second time."
-              : `To get the refused lines as a file to correct, ${again} --rejects FILE.`,
-            ...(this.#isIdNeeded
-              ? [
-                  `Or correct the batch itself and ${again}. Without that id, its other lines would be done twice.`,
-                ]
-              : []),
-          ]),
-    ];
+    const hints: string[] = [];
+    if (isTableReplaced) hints.push("The rates have changed since the preview.");
+    if (!complete) hints.push(restOf(batch.id));
+    if (refused === this.#reusedKeys) return hints;
+    hints.push(
+      rejects !== undefined && rejects.problem === undefined
+        ? `The refused lines are in ${rejects.path}, under new keys. Correct that file and run it. ` +
+            "Do not run this batch again after 30 days: it would do these lines a second time."
+        : `To get the refused lines as a file to correct, ${again} --rejects FILE.`,
+    );
+    if (this.#isIdNeeded) {
+      hints.push(
+        `Or correct the batch itself and ${again}. Without that id, its other lines would be done twice.`,
+      );
+    }
+    return hints;
   }
 
   #exit(complete: boolean, signal: Signal | undefined): Exit {
@@ -286,6 +286,6 @@ export class Report {
 }
 
 /** A line's number and, masked, its PESEL. */
-export function lineName({ number, pesel }: KeyedLine): string {
+function lineName({ number, pesel }: KeyedLine): string {
   return pesel !== null && /^\d{11}$/.test(pesel) ? `line ${number}, ${maskPesels(pesel)}` : `line ${number}`;
 }
