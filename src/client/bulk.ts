@@ -1,4 +1,3 @@
-import { EventEmitter, once } from "node:events";
 import type { Request as GotStream, RequestError } from "got";
 import type { Request } from "../core/change.ts";
 import { FxError, isOfRequest, undecided } from "../core/errors.ts";
@@ -9,13 +8,13 @@ import { readLines } from "../wire/lines.ts";
 import { RunStart } from "../wire/run-start.ts";
 import { answerOf, headOf, textOf, whatAnswered } from "./answer.ts";
 import { problemOf } from "./failures.ts";
-import { codeOf, type Fault, faultOf } from "./retries.ts";
+import { codeOf, type Fault, faultOf, type Retries } from "./retries.ts";
 import type { Transport } from "./transport.ts";
 
 /** A request, or the error of a line that cannot be read, which is its answer. */
 type BulkInput = Request | FxError;
 
-/** A line that was taken in. */
+/** A line without an answer, or whose answer was not yielded yet. */
 interface QueuedLine {
   readonly line: BulkInput;
   /** As it is sent. */
@@ -25,96 +24,79 @@ interface QueuedLine {
   outcomeUnknown: boolean;
 }
 
-/** Lines taken in and not answered, or answered and not read, at most. */
-const windowSize = 16_384;
 /** In bytes: more than any answer to a line has. */
 const longestLine = 16_384;
 const longestWaitMs = 60_000;
 
 /**
- * One batch at a server, over one stream as long as nothing happens to it. Lines without an answer are sent again with
- * their keys. A dry run is only begun again while nothing of it was answered: its answers rest on the lines before.
+ * One batch at a server: a request for each chunk of lines. Lines without an answer are sent again with their keys. A dry
+ * run is one request, because its answers rest on the lines before, and is not begun again after an answer.
  */
 export class Bulk {
   readonly #transport: Transport;
-  readonly #lines: AsyncIterator<readonly BulkInput[]>;
   readonly #isDry: boolean;
+  readonly #retries: Retries;
   readonly #start = new RunStart();
-  /** In their order, from the first whose answer was not read. */
-  readonly #entries: QueuedLine[] = [];
-  /** How many of them were considered for this connection. */
-  #sent = 0;
-  #answered = 0;
-  #hasEnded = false;
-  /** Whether nobody reads the answers any more. Nothing is sent then. */
-  #isOver = false;
-  /** The error of the source of the lines. Lines before it are still sent and answered. */
-  #sourceFault: { readonly error: unknown } | undefined;
-  #request: GotStream | undefined;
-  #taking: Promise<void> | undefined;
-  /** Emits "change" when lines were taken in, sent or answered. */
-  readonly #events = new EventEmitter();
+  /** The lines of the chunk, from the first whose answer was not yielded. */
+  #queue: QueuedLine[] = [];
+  /** The answer to lines that were not sent, once all attempts have failed. */
+  #failure: FxError | undefined;
 
-  constructor(
-    transport: Transport,
-    lines: AsyncIterable<readonly BulkInput[]>,
-    { dryRun }: { readonly dryRun: boolean },
-  ) {
+  constructor(transport: Transport, { dryRun }: { readonly dryRun: boolean }) {
     this.#transport = transport;
-    this.#lines = lines[Symbol.asyncIterator]();
     this.#isDry = dryRun;
+    this.#retries = transport.retries(this.#method);
   }
 
-  async *answers(): AsyncGenerator<readonly BulkAnswer[]> {
-    let fault: { readonly error: unknown } | undefined;
-    this.#work().catch((error: unknown) => {
-      fault = { error };
-      this.#events.emit("change");
-    });
-    try {
-      for (;;) {
-        const answers = this.#read();
-        if (answers.length > 0) yield answers;
-        else if (fault !== undefined) throw fault.error;
-        else if (this.#hasEnded && this.#entries.length === 0) break;
-        else await once(this.#events, "change");
-      }
-      if (this.#sourceFault !== undefined) throw this.#sourceFault.error;
-    } finally {
-      this.#isOver = true;
-      this.#request?.destroy();
-      // Not awaited: the source may be waiting for its next line.
-      this.#lines.return?.()?.catch(() => {});
+  async *answersTo(chunks: AsyncIterable<readonly BulkInput[]>): AsyncGenerator<readonly BulkAnswer[]> {
+    for await (const lines of this.#isDry ? joined(chunks) : readAhead(chunks)) {
+      this.#queue = lines.map(entryOf);
+      yield* this.#answered();
+      while (this.#queue.length > 0) yield* this.#attempt();
     }
   }
 
   /** Takes the answers out for which all before them are there. */
-  #read(): readonly BulkAnswer[] {
-    let count = 0;
-    while (this.#entries[count]?.answer !== undefined) count += 1;
-    if (count === 0) return [];
-    this.#sent = Math.max(0, this.#sent - count);
-    const read = this.#entries.splice(0, count);
-    this.#events.emit("change");
-    return read.map(({ answer }) => answer as BulkAnswer);
+  *#answered(): Generator<readonly BulkAnswer[]> {
+    if (this.#failure !== undefined) this.#answerAll(this.#failure, this.#failure);
+    const open = this.#queue.findIndex(({ answer }) => answer === undefined);
+    const taken = this.#queue.splice(0, open < 0 ? this.#queue.length : open);
+    if (taken.length > 0) yield taken.map(({ answer }) => answer as BulkAnswer);
   }
 
-  async #work(): Promise<void> {
-    const retries = this.#transport.retries(this.#method);
-    while (await this.#hasUnanswered()) {
-      const answered = this.#answered;
-      const fault = await this.#connect();
-      if (this.#isOver) return;
-      if (this.#answered > answered) retries.progress();
-      const left = this.#unanswered();
-      if (fault === undefined || (left.length === 0 && !this.#isDry)) continue;
-      if (this.#isDry && this.#answered > 0) return this.#fail(fault.failure, fault.failure);
-      const open = left.filter(({ outcomeUnknown }) => outcomeUnknown);
-      const isSafe = open.every(({ line }) => "key" in line && line.key !== undefined);
-      const outcomeUnknown = this.#isDry ? fault.outcomeUnknown : open.length > 0;
-      const failure = await retries.after({ ...fault, outcomeUnknown }, isSafe);
-      if (failure !== undefined) return this.#fail(failure, fault.failure);
+  /** Sends the lines without an answer, and waits if they are to be sent once more. */
+  async *#attempt(): AsyncGenerator<readonly BulkAnswer[]> {
+    const sent = this.#unanswered();
+    const request = await this.#transport.stream({
+      method: "POST",
+      path: "/api/bulk",
+      headers: { "content-type": bulkType },
+      ...(this.#isDry && { query: { dryRun: "true" } }),
+    });
+    let fault: Fault;
+    try {
+      request.end(sent.map(({ text }) => text).join(""));
+      fault = yield* this.#takeAnswers(request, sent);
+    } catch (error) {
+      fault = this.#failureOf(error, request);
+    } finally {
+      request.destroy();
     }
+    const left = this.#unanswered();
+    const hasAnswered = left.length < sent.length;
+    if (hasAnswered) this.#retries.progress();
+    if (left.length > 0) await this.#afterFault(fault, left, hasAnswered);
+    yield* this.#answered();
+  }
+
+  async #afterFault(fault: Fault, left: readonly QueuedLine[], hasAnswered: boolean): Promise<void> {
+    if (this.#isDry && hasAnswered) return this.#fail(fault.failure, fault.failure);
+    if (fault.outcomeUnknown && !this.#isDry) for (const entry of left) entry.outcomeUnknown = true;
+    const open = left.filter(({ outcomeUnknown }) => outcomeUnknown);
+    const isSafe = open.every(({ line }) => "key" in line && line.key !== undefined);
+    const outcomeUnknown = this.#isDry ? fault.outcomeUnknown : open.length > 0;
+    const failure = await this.#retries.after({ ...fault, outcomeUnknown }, isSafe);
+    if (failure !== undefined) this.#fail(failure, fault.failure);
   }
 
   /** A dry run does nothing, so its outcome is never unknown. */
@@ -123,74 +105,14 @@ export class Bulk {
   }
 
   #unanswered(): QueuedLine[] {
-    return this.#entries.filter(({ answer }) => answer === undefined);
+    return this.#queue.filter(({ answer }) => answer === undefined);
   }
 
-  /** Waits for a line that is to be sent. */
-  async #hasUnanswered(): Promise<boolean> {
-    while (!this.#isOver) {
-      if (this.#unanswered().length > 0) return true;
-      if (this.#hasEnded) return false;
-      await this.#take();
-    }
-    return false;
-  }
-
-  /** Takes in the next lines, or waits for them. Their source is asked once, whatever becomes of a connection. */
-  #take(): Promise<void> {
-    this.#taking ??= this.#takeNext().finally(() => {
-      this.#taking = undefined;
-      this.#events.emit("change");
-    });
-    return this.#taking;
-  }
-
-  async #takeNext(): Promise<void> {
-    while (this.#entries.length >= windowSize) await once(this.#events, "change");
-    try {
-      const { value, done } = await this.#lines.next();
-      if (done) this.#hasEnded = true;
-      else for (const line of value) this.#entries.push(entryOf(line));
-    } catch (error) {
-      this.#sourceFault = { error };
-      this.#hasEnded = true;
-    }
-  }
-
-  /** The unanswered lines that were taken in since the last call, or since `#sent` was reset. */
-  #unsent(): QueuedLine[] {
-    const entries = this.#entries.slice(this.#sent).filter(({ answer }) => answer === undefined);
-    this.#sent = this.#entries.length;
-    return entries;
-  }
-
-  /** Sends lines over a new connection, and takes their answers. */
-  async #connect(): Promise<Fault | undefined> {
-    /** The lines sent over this connection and not answered, in their order. */
-    const sent: QueuedLine[] = [];
-    this.#sent = 0;
-    const request = await this.#transport.stream({
-      method: "POST",
-      path: "/api/bulk",
-      headers: { "content-type": bulkType },
-      ...(this.#isDry && { query: { dryRun: "true" } }),
-    });
-    this.#request = request;
-    if (this.#isOver) request.destroy();
-    this.#write(request, sent).catch((error: Error) => request.destroy(error));
-    const fault = await this.#takeAnswers(request, sent)
-      .catch((error: unknown) => this.#failureOf(error, request))
-      .finally(() => request.destroy());
-    if (fault?.outcomeUnknown && !this.#isDry) {
-      for (const entry of sent) entry.outcomeUnknown ||= entry.answer === undefined;
-    }
-    // The last answers may have come together with what ended the stream.
-    this.#events.emit("change");
-    return fault;
-  }
-
-  /** Resolves with the reason why the connection has not answered all that was sent over it. */
-  async #takeAnswers(request: GotStream, sent: QueuedLine[]): Promise<Fault | undefined> {
+  /** Returns the reason why the request has not answered all that was sent. */
+  async *#takeAnswers(
+    request: GotStream,
+    sent: readonly QueuedLine[],
+  ): AsyncGenerator<readonly BulkAnswer[], Fault> {
     const response = await headOf(request);
     this.#start.hear(response.headers.date);
     if (response.statusCode !== 200) {
@@ -205,20 +127,16 @@ export class Bulk {
       if (lines.length > 0) heard = performance.now();
       // Otherwise, a line that never ends would be read for as long as bytes come.
       else if (performance.now() - heard > longestWaitMs) throw notAnAnswer("a line that does not end");
-      for (const [index, { bytes }] of lines.entries()) {
-        const { line, answer } = this.#answerIn(bytes, sent[index]);
+      for (const { bytes } of lines) {
+        const entry = sent[answered];
+        const { line, answer } = this.#answerIn(bytes, entry);
         if (line === undefined) return this.#refusedAsWhole(requireError(answer));
-        const entry = sent[index];
         answered += 1;
-        this.#answered += 1;
         if (line !== answered || entry === undefined) throw notAnAnswer(`line ${line}`);
         entry.answer = "receiptId" in answer ? this.#start.answerAfter(answer, entry.outcomeUnknown) : answer;
       }
-      sent.splice(0, lines.length);
-      this.#events.emit("change");
+      yield* this.#answered();
     }
-    // Lines that come later need another request, which would begin a dry run anew.
-    if (sent.length === 0 && answered > 0 && (this.#hasEnded || !this.#isDry)) return undefined;
     return this.#transport.noAnswer(this.#method, "connection lost");
   }
 
@@ -237,23 +155,6 @@ export class Bulk {
       line,
       answer: isSettled ? answer : this.#unknown(`and no answer came. Sent again: ${answer.message}`),
     };
-  }
-
-  /** Takes lines in and sends them, as fast as the connection takes them. */
-  async #write(request: GotStream, sent: QueuedLine[]): Promise<void> {
-    while (!request.destroyed && !request.writableEnded) {
-      const entries = this.#unsent();
-      if (entries.length > 0) {
-        for (const entry of entries) sent.push(entry);
-        if (!request.write(entries.map(({ text }) => text).join(""))) await once(request, "drain");
-      } else if (this.#hasEnded) return void request.end();
-      else {
-        // The server ends a silent request, also while the next line is on its way. A dry run has one request only.
-        const quietMs = this.#transport.answerTimeoutMs / 3;
-        const quiet = this.#isDry ? undefined : setTimeout(() => request.end(), quietMs);
-        await this.#take().finally(() => clearTimeout(quiet));
-      }
-    }
   }
 
   /** The fault of a request that was refused as a whole: its lines are failed, and none of them refused. */
@@ -276,13 +177,13 @@ export class Bulk {
    * @param outcome the failure of all attempts
    * @param last the failure of the last attempt
    */
-  async #fail(outcome: Error, last: Error): Promise<void> {
+  #fail(outcome: Error, last: Error): void {
     const isUnknown = (failure: Error) => [...undecided, "outcome-unknown"].includes(codeOf(failure));
     const open = isUnknown(outcome)
       ? (outcome as FxError)
       : this.#unknown(`and no answer came. Sent again: ${last.message}`);
     // A failure of a dry run is that of all its lines: none can have been done.
-    const unsent =
+    this.#failure =
       isUnknown(last) && !this.#isDry
         ? new FxError(
             "unreachable",
@@ -290,17 +191,41 @@ export class Bulk {
             { hint: this.#transport.noAnswerHint },
           )
         : (last as FxError);
-    for (;;) {
-      for (const entry of this.#unanswered()) entry.answer = entry.outcomeUnknown ? open : unsent;
-      this.#events.emit("change");
-      if (this.#hasEnded) return;
-      await this.#take();
-    }
+    this.#answerAll(open, this.#failure);
+  }
+
+  #answerAll(open: FxError, unsent: FxError): void {
+    for (const entry of this.#unanswered()) entry.answer = entry.outcomeUnknown ? open : unsent;
   }
 
   #unknown(why: string): FxError {
     return new FxError("outcome-unknown", `The request was sent to ${this.#transport.target}, ${why}.`);
   }
+}
+
+/** The chunks of a source, each asked for while the one before is handled. */
+async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
+  const chunks = source[Symbol.asyncIterator]();
+  try {
+    for (let next = chunks.next(); ; ) {
+      const { value, done } = await next;
+      if (done) return;
+      next = chunks.next();
+      // A failure of the source is thrown after the lines before it are answered.
+      next.catch(() => {});
+      yield value;
+    }
+  } finally {
+    // Not awaited: the source may be waiting for its next line.
+    void chunks.return?.().catch(() => {});
+  }
+}
+
+/** All chunks as one. */
+async function* joined<T>(chunks: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
+  const all: T[] = [];
+  for await (const chunk of chunks) for (const item of chunk) all.push(item);
+  yield all;
 }
 
 /** A line that cannot be sent is its own answer. */

@@ -44,8 +44,8 @@ function changesAt(transport: Transport): Changes {
     createAccount: (opening) => sendChange(transport, { kind: "opening", ...opening }, openingIn),
     exchange: (order) => sendChange(transport, { kind: "exchange", ...order }, settlementIn),
     change: (change) => sendChange(transport, change, settlementIn),
-    bulk: (lines) => new Bulk(transport, lines, { dryRun: false }).answers(),
-    dryRun: (lines) => new Bulk(transport, lines, { dryRun: true }).answers(),
+    bulk: (lines) => new Bulk(transport, { dryRun: false }).answersTo(lines),
+    dryRun: (lines) => new Bulk(transport, { dryRun: true }).answersTo(lines),
     changeTrading: ({ reason }) => {
       const { path } = operations[reason === undefined ? "resumeTrading" : "suspendTrading"];
       // Sent again after a lost answer, it could undo what a colleague has done since.

@@ -29,14 +29,14 @@ export interface BatchRun {
   readonly table?: string | undefined;
 }
 
-/** Lines that are sent together. */
+/** Lines that are sent together: over HTTP, in one request. */
 const groupSize = 512;
 
 /** The exits of refusals, which say nothing about the lines that follow. */
 const refusals: readonly Exit[] = [3, 4, 5];
 
 /**
- * Carries out the lines of a batch over one stream. A refused line does not stop the rest, unless `stopOnError` is set; a
+ * Carries out the lines of a batch. A refused line does not stop the rest, unless `stopOnError` is set; a
  * failure of the server or the store does.
  */
 export class BatchRunner {
