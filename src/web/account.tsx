@@ -1,11 +1,9 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { entryKinds } from "../core/journal.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
-import { useApp, useCustomer, useGet, useMay } from "./app.ts";
+import { useApp, useGet, useMay } from "./app.ts";
 import { Balances } from "./balances.tsx";
 import { Blocked } from "./blocked.tsx";
 import { Cash } from "./cash.tsx";
-import { orderOut } from "./customer.ts";
 import { Part, Unread } from "./elements.tsx";
 import { groupedPesel } from "./format.ts";
 import { Asked } from "./question.tsx";
@@ -19,7 +17,6 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
   const { texts } = useApp();
   const mayMove = useMay("teller");
   const loaded = useGet<ListedAccountJson>(accountUrl(pesel));
-  const customer = useCustomer(pesel);
   const heading = useRef<HTMLHeadingElement>(null);
   const account = loaded.value;
   useLayoutEffect(() => heading.current?.focus(), [account === undefined]);
@@ -28,17 +25,12 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
     return (
       <>
         <Unread read={loaded} />
-        {orderOut(customer) !== undefined && (
-          <div class="card">
-            <Asked pesel={pesel} kinds={entryKinds} label={texts.confirm} />
-          </div>
-        )}
+        <Asked pesel={pesel} />
       </>
     );
   }
   const isClosed = account.closed === true;
   const isBlocked = account.blocked === true;
-  const out = orderOut(customer);
   return (
     <article class="account">
       <div class="holder">
@@ -54,12 +46,9 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
         <div class="work">
           {isClosed && <p class="card">{mayMove ? texts.reopenHint : texts.closedAccount}</p>}
           {isBlocked && <Blocked pesel={pesel} />}
-          {(isClosed || isBlocked) && out === undefined && (
-            <Asked pesel={pesel} kinds={["exchange"]} label={texts.confirm} />
-          )}
-          {((mayMove && !isClosed) || out !== undefined) && (
+          {mayMove && !isClosed && (
             <>
-              {(!isBlocked || out?.kind === "exchange") && (
+              {!isBlocked && (
                 <Part>
                   <Ticket account={account} />
                 </Part>
@@ -71,6 +60,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
           )}
         </div>
         <div class="state">
+          <Asked pesel={pesel} />
           <ReceiptInSight pesel={pesel} />
           <Part>
             <Balances currencies={account.currencies} />

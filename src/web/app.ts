@@ -9,7 +9,6 @@ import { NoAnswer, type Query, urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";
 import type { Customer } from "./customer.ts";
 import type { Desk } from "./desk.ts";
-import type { Form } from "./drafts.ts";
 import type { Format } from "./format.ts";
 import type { AuditJob } from "./operator/audit-job.ts";
 import type { BatchJob } from "./operator/batch-job.ts";
@@ -139,19 +138,6 @@ export function useTask<T>(of = ""): Task<T> {
     );
   };
   return { ...(task.of === of ? task.read : unasked), run, stop };
-}
-
-/**
- * The content of a form, and a function that changes it. A change takes away the question about an order, which would be
- * about another one.
- */
-export function useDraft<Draft extends object>(form: Form<Draft>, pesel: string) {
-  const { desk } = useApp();
-  const edit = (change: Partial<Draft>) => {
-    desk.tell(pesel, { is: "cancels" });
-    desk.edit(form, change);
-  };
-  return [desk.draft(form), edit] as const;
 }
 
 /** The work under way for one customer. */

@@ -1,6 +1,5 @@
 import type { StatementJson } from "../wire/entries.ts";
-import { useApp, useCustomer, useGet, useMay } from "./app.ts";
-import { orderOut } from "./customer.ts";
+import { useApp, useGet, useMay } from "./app.ts";
 import { Facts, Unread } from "./elements.tsx";
 import { Changes } from "./question.tsx";
 import { accountUrl } from "./requests.ts";
@@ -10,14 +9,13 @@ import { pageSize } from "./statement.tsx";
 export function Blocked({ pesel }: { readonly pesel: string }) {
   const { texts } = useApp();
   const mayUnblock = useMay("operator");
-  const out = orderOut(useCustomer(pesel));
   return (
     <section class="card blocked" aria-label={texts.blockedAccount}>
       <p role="alert">
         {texts.blockedAccount} {texts.blockedHint}
       </p>
       <Block path={`${accountUrl(pesel)}/history`} />
-      {(mayUnblock || out?.kind === "unblock") && <Changes pesel={pesel} kinds={["unblock"]} />}
+      {mayUnblock && <Changes pesel={pesel} kinds={["unblock"]} />}
     </section>
   );
 }

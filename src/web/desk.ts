@@ -1,3 +1,5 @@
+import { housePlaceOf } from "../core/house.ts";
+import type { EntryKind } from "../core/journal.ts";
 import type { StatementJson } from "../wire/entries.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import { isRefusal, NoAnswer, newKey, type Server, urlOf } from "./answers.ts";
@@ -10,7 +12,6 @@ import {
   orderOut,
   step,
 } from "./customer.ts";
-import { cashForm, type Form, openingForm, renamingForm, ticketForm } from "./drafts.ts";
 import { digitsOf } from "./format.ts";
 import type { Reads } from "./reads.ts";
 import {
@@ -26,6 +27,41 @@ import {
 } from "./requests.ts";
 import type { Kept } from "./session.ts";
 import { Watched } from "./watched.ts";
+
+/** The contents of the forms for one customer, as they were typed. */
+export interface Draft {
+  /** Of the ticket. */
+  readonly from: string;
+  readonly to: string;
+  readonly side: "toBuy" | "toSell";
+  readonly amount: string;
+  /** Of cash over the counter. */
+  readonly sum: string;
+  readonly currency: string;
+  readonly note: string;
+  /** Of a new name or a new account; undefined until it is typed. */
+  readonly name: string | undefined;
+  readonly surname: string | undefined;
+  /** Of a new account. */
+  readonly pesel: string;
+}
+
+export const emptyDraft: Draft = {
+  ...{ from: "PLN", to: "USD", side: "toBuy", amount: "" },
+  ...{ sum: "", currency: "PLN", note: "" },
+  ...{ name: undefined, surname: undefined, pesel: "" },
+};
+
+/** What an order that is done leaves empty of its form. */
+const emptied: Partial<Record<EntryKind, Partial<Draft>>> = {
+  exchange: { amount: "" },
+  deposit: { sum: "", note: "" },
+  withdrawal: { sum: "", note: "" },
+  renaming: { name: undefined, surname: undefined },
+};
+
+/** In place of a PESEL: the form for a new account. */
+export const newHolder = "";
 
 /** The answer to an order. */
 export type Outcome =
@@ -44,9 +80,8 @@ export class Desk extends Watched {
   readonly #reads: Reads;
   readonly #storage: Kept;
   readonly #customers = new Map<string, Customer>();
-  /** The contents of forms, by their names. */
-  readonly #drafts = new Map<string, object>();
-  #opened: string | undefined;
+  /** By PESEL; the house has one for both its accounts. */
+  readonly #drafts = new Map<string, Draft>();
   #outcomes: readonly Outcome[] = [];
 
   constructor(api: Server, reads: Reads, storage: Kept) {
@@ -56,7 +91,6 @@ export class Desk extends Watched {
     this.#storage = storage;
     for (const order of JSON.parse(storage.getItem(storageName) ?? "[]") as Order[]) {
       this.#customers.set(order.pesel, { ...newCustomer, at: { stage: "unknown", order } });
-      this.#fillForm(order);
     }
   }
 
@@ -64,41 +98,16 @@ export class Desk extends Watched {
     return this.#customers.get(pesel) ?? newCustomer;
   }
 
-  /** The content of a form. */
-  draft<Draft extends object>({ name, empty }: Form<Draft>): Draft {
-    return (this.#drafts.get(name) ?? empty) as Draft;
+  /** @param pesel of the customer, or `newHolder` */
+  draft(pesel: string): Draft {
+    return this.#drafts.get(draftName(pesel)) ?? emptyDraft;
   }
 
-  /** Whether anything is typed into a form. */
-  isTyped({ name }: Form<object>): boolean {
-    return this.#drafts.has(name);
-  }
-
-  edit<Draft extends object>(form: Form<Draft>, change: Partial<Draft>): void {
-    this.#drafts.set(form.name, { ...this.draft(form), ...change });
-    this.changed();
-  }
-
-  /** The account that the form for a new one has opened, until that form begins or ends. */
-  get opened(): string | undefined {
-    return this.#opened;
-  }
-
-  /** Begins with the form for a PESEL that was typed elsewhere, without what was typed for another one. */
-  beginOpening(pesel: string): void {
-    this.#opened = undefined;
-    if (pesel === "" || pesel === this.draft(openingForm).pesel) return;
-    this.#empty(openingForm);
-    this.edit(openingForm, { pesel });
-  }
-
-  /** Empties the form for a new account, which the next customer may see, unless its order is out. */
-  endOpening(): void {
-    this.#opened = undefined;
-    const pesel = digitsOf(this.draft(openingForm).pesel);
-    if (orderOut(this.customer(pesel)) !== undefined) return;
-    this.tell(pesel, { is: "cancels" });
-    this.#empty(openingForm);
+  /** Changes a form, and takes away the question about an order, which would be about another one. */
+  edit(pesel: string, change: Partial<Draft>): void {
+    const draft = this.draft(pesel);
+    this.#drafts.set(draftName(pesel), { ...draft, ...change });
+    this.tell(pesel === newHolder ? digitsOf(draft.pesel) : pesel, { is: "cancels" });
   }
 
   /** The orders that were sent and are not settled. */
@@ -120,11 +129,8 @@ export class Desk extends Watched {
   /** Forgets what the teller before typed and was asked, but no order that was sent and is not settled. */
   handOver(): void {
     this.#drafts.clear();
-    this.#opened = undefined;
     for (const [pesel, customer] of this.#customers) {
-      const order = orderOut(customer);
-      if (order === undefined) this.#customers.delete(pesel);
-      else this.#fillForm(order);
+      if (orderOut(customer) === undefined) this.#customers.delete(pesel);
     }
     this.changed();
   }
@@ -132,14 +138,12 @@ export class Desk extends Watched {
   /** Whether an order was confirmed and not sent, because the server asks for the token again. */
   get isNotSent(): boolean {
     return [...this.#customers.values()].some(
-      ({ message }) => message !== undefined && "text" in message.what && message.what.text === "notSent",
+      ({ message }) => message !== undefined && "text" in message && message.text === "notSent",
     );
   }
 
   tell(pesel: string, event: CustomerEvent): Customer {
-    const before = this.customer(pesel);
-    const after = step(before, event);
-    if (after === before) return before;
+    const after = step(this.customer(pesel), event);
     this.#customers.set(pesel, after);
     const { out } = this;
     if (out.length === 0) this.#storage.removeItem(storageName);
@@ -149,28 +153,36 @@ export class Desk extends Watched {
   }
 
   /** Reads the account, and then shows the request, to be confirmed. */
-  async ask(request: DeskRequest): Promise<void> {
-    await this.#ask(request, async () => request);
+  async ask(pesel: string, request: DeskRequest | Promise<DeskRequest>, what?: Message): Promise<void> {
+    const key = newKey();
+    this.tell(pesel, { is: "asks", key });
+    const url = balancesUrl(pesel);
+    const shown = this.#reads.get(url).value;
+    try {
+      const [answer, asked] = await Promise.all([this.#reads.fresh<object>(url), request]);
+      const { name, surname } = accountIn(answer, pesel);
+      if (answer !== shown) this.#reads.stale(`${url}/`);
+      this.tell(pesel, { is: "priced", key, order: { ...asked, holder: { name, surname }, key }, what });
+    } catch (failure) {
+      this.tell(pesel, { is: "not priced", key, failure });
+    }
   }
 
   /** Reads the account and the price, and then shows the exchange, to be confirmed. */
   async askExchange(pesel: string, wish: ExchangeWish, what?: Message): Promise<void> {
-    const price = async () => exchange(pesel, await this.#api.get<QuoteJson>(quoteUrl(wish)));
-    await this.#ask({ kind: "exchange", pesel }, price, what);
+    const price = this.#api.get<QuoteJson>(quoteUrl(wish));
+    await this.ask(
+      pesel,
+      price.then((quote) => exchange(pesel, quote)),
+      what,
+    );
   }
 
-  /** Shows a request for a holder who is known already, to be confirmed. */
-  show(request: DeskRequest, { name, surname }: Name): string {
-    const { pesel, kind } = request;
+  /** Shows the opening of an account, to be confirmed. */
+  askOpening(request: DeskRequest, holder: Name): void {
     const key = newKey();
-    this.tell(pesel, { is: "asks", key, kind });
-    this.tell(pesel, { is: "priced", order: { ...request, holder: { name, surname }, key } });
-    return key;
-  }
-
-  /** Carries out what needs no question beyond the form that was filled in. */
-  async carryOut(request: DeskRequest, holder: Name): Promise<void> {
-    await this.confirm(request.pesel, this.show(request, holder));
+    this.tell(request.pesel, { is: "asks", key });
+    this.tell(request.pesel, { is: "priced", key, order: { ...request, holder, key } });
   }
 
   /** Sends the order of this key, or sends it again if it has no answer: once, however often it is clicked. */
@@ -185,13 +197,15 @@ export class Desk extends Watched {
       if (receiptId === "") throw new NoAnswer();
       this.#settled(order, receiptId);
     } catch (failure) {
-      const after = this.tell(pesel, { is: "failed", key: order.key, failure });
+      // It may have been looked up meanwhile.
+      if (!this.#isOut(order)) return;
+      const after = this.tell(pesel, { is: "failed", key, failure });
       if (after.at === undefined) {
         this.#add({ order, failure });
         // The page shows an earlier state than the one refused: without the block, the reversal or the suspension.
         this.#reads.stale(balancesUrl(pesel), "api/rates");
+        if (isRefusal(failure, "rate-changed")) this.#askAgain(order);
       }
-      if (isRefusal(failure, "rate-changed") && after.at === undefined) this.#askAgain(order);
       // An earlier attempt with another token has arrived: the statement shows whether the order was done.
       if (isRefusal(failure, "idempotency-key-reused")) await this.look(pesel);
     }
@@ -199,11 +213,10 @@ export class Desk extends Watched {
 
   /** Looks in the statement for the order whose answer was lost. One that is not there may still be under way. */
   async look(pesel: string): Promise<void> {
-    const before = this.customer(pesel);
-    if (before.at?.stage !== "unknown") return;
-    const { order } = before.at;
+    const { at } = this.customer(pesel);
+    if (at?.stage !== "unknown") return;
+    const { order } = at;
     const { key } = order;
-    this.tell(pesel, { is: "looks", key });
     try {
       const url = urlOf(`${accountUrl(pesel)}/history`, { key });
       const [entry] = (await this.#api.get<StatementJson>(url)).entries;
@@ -216,39 +229,18 @@ export class Desk extends Watched {
     }
   }
 
-  async #ask(
-    { pesel, kind }: Pick<DeskRequest, "pesel" | "kind">,
-    price: () => Promise<DeskRequest>,
-    what?: Message,
-  ): Promise<void> {
-    const key = newKey();
-    this.tell(pesel, { is: "asks", key, kind });
-    const url = balancesUrl(pesel);
-    const shown = this.#reads.get(url).value;
-    try {
-      const [answer, request] = await Promise.all([this.#reads.fresh<object>(url), price()]);
-      const { name, surname } = accountIn(answer, pesel);
-      if (answer !== shown) this.#reads.stale(`${url}/`);
-      this.tell(pesel, { is: "priced", order: { ...request, holder: { name, surname }, key }, what });
-    } catch (failure) {
-      this.tell(pesel, { is: "not priced", key, failure });
-    }
-  }
-
-  /** Reads again what an order has changed, and empties its form, but for the currency of cash. */
+  /** Reads again what an order has changed, and empties its form. */
   #settled(order: Order, receiptId: string): void {
     const { pesel, kind, key } = order;
     this.#reads.stale(balancesUrl(pesel), "api/position", "api/receipts/", "api/rates", "health/ready");
-    const before = this.customer(pesel);
-    if (this.tell(pesel, { is: "done", key, receiptId }) === before) return;
+    if (!this.#isOut(order)) return;
+    this.tell(pesel, { is: "done", key, receiptId });
+    this.#drafts.set(draftName(pesel), { ...this.draft(pesel), ...emptied[kind] });
     this.#add({ order, receiptId });
-    if (kind === "exchange") this.edit(ticketForm(pesel), { typed: "" });
-    if (kind === "deposit" || kind === "withdrawal") this.edit(cashForm(pesel), { typed: "", note: "" });
-    if (kind === "renaming") this.#empty(renamingForm(pesel));
-    if (kind === "opening" && digitsOf(this.draft(openingForm).pesel) === pesel) {
-      this.#opened = pesel;
-      this.#empty(openingForm);
-    }
+  }
+
+  #isOut({ pesel, key }: Order): boolean {
+    return orderOut(this.customer(pesel))?.key === key;
   }
 
   #add(outcome: Outcome): void {
@@ -256,25 +248,12 @@ export class Desk extends Watched {
     this.changed();
   }
 
-  /** Fills the form for money as it was when its order was asked for. */
-  #fillForm({ pesel, kind, quote, body, ...order }: Order): void {
-    const money = order.in ?? order.out;
-    if (quote !== undefined) {
-      const { amount, ...ticket } = wishOf(quote);
-      this.edit(ticketForm(pesel), { ...ticket, typed: String(amount) });
-    } else if (money !== undefined && (kind === "deposit" || kind === "withdrawal")) {
-      const { note = "" } = body as { readonly note?: string };
-      this.edit(cashForm(pesel), { typed: String(money.amount), currency: money.symbol, note });
-    }
-  }
-
-  #empty({ name }: Form<object>): void {
-    this.#drafts.delete(name);
-    this.changed();
-  }
-
   #askAgain({ pesel, quote }: Order): void {
     this.#reads.stale("api/quote");
     if (quote !== undefined) void this.askExchange(pesel, wishOf(quote), { text: "rateMoved", was: quote });
   }
+}
+
+function draftName(pesel: string): string {
+  return housePlaceOf(pesel) === undefined ? pesel : "house";
 }

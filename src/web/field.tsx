@@ -14,6 +14,7 @@ interface FieldProps {
   readonly fault?: string | undefined;
   readonly type?: "text" | "password" | "date";
   readonly inputMode?: "numeric" | "decimal";
+  readonly required?: boolean;
   readonly maxLength?: number;
   readonly min?: string;
   readonly max?: string;
@@ -82,11 +83,11 @@ interface AmountFieldProps extends FieldProps {
   readonly currency: string;
   readonly zero?: boolean;
   /** Whether the message about it stands elsewhere. */
-  readonly isTold: boolean;
+  readonly isTold?: boolean;
 }
 
 /** A box for an amount, with what is surely wrong with it while it is typed. */
-export function AmountField({ currency, zero = false, isTold, ...field }: AmountFieldProps) {
+export function AmountField({ currency, zero = false, isTold = false, ...field }: AmountFieldProps) {
   const { texts } = useApp();
   const { value } = field;
   const amount = typedAmount(value, currency, { zero });

@@ -1,13 +1,14 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
 /**
- * Focuses an element that has appeared, unless the teller is typing in another form: an Enter or a space that is meant
- * for that form would confirm an order.
+ * Focuses an element that has appeared, unless the teller is typing elsewhere: an Enter or a space that is meant for
+ * another form would confirm an order.
+ * @param before what had the focus when the element was asked for
  */
-export function takeFocus(element: HTMLElement | null | undefined): void {
+export function takeFocus(element: HTMLElement | null | undefined, before?: Element | null): void {
   const { activeElement } = document;
   const isTyping = activeElement?.matches("input, select, textarea") === true;
-  if (!isTyping || activeElement.closest("form")?.contains(element ?? null)) element?.focus();
+  if (!isTyping || activeElement === before) element?.focus();
 }
 
 /** Focuses the page's main part when the focused element is removed and nothing else takes the focus. */
@@ -24,8 +25,11 @@ export function keepFocus(page: Document): void {
   new MutationObserver(() => setTimeout(look)).observe(page.body, { childList: true, subtree: true });
 }
 
-/** When this part of the page goes, gives the focus back to the element that had it before. */
-export function useFocusReturn(): void {
+/**
+ * When this part of the page goes, gives the focus back to the element that had it before.
+ * @returns that element
+ */
+export function useFocusReturn(): Element | null {
   const [before] = useState(() => document.activeElement);
   useLayoutEffect(
     () => () =>
@@ -34,4 +38,5 @@ export function useFocusReturn(): void {
       }),
     [],
   );
+  return before;
 }

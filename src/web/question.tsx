@@ -1,20 +1,11 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
-import type { EntryKind } from "../core/journal.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import type { MoneyJson } from "../wire/fields.ts";
 import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
-import {
-  isUnknown,
-  type Message,
-  type Order,
-  type OrderState,
-  orderOf,
-  orderOut,
-  reasonOf,
-} from "./customer.ts";
+import { keyOf, type Message, type Order, type OrderState, orderOut } from "./customer.ts";
 import { Button, type Fact, Facts } from "./elements.tsx";
 import { Field } from "./field.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
@@ -29,12 +20,12 @@ function useBalances(order: Order) {
   const answer = useGet<object>(balancesUrl(pesel)).value;
   const account = answer && accountIn(answer, pesel);
   const isOut = orderOut(useCustomer(pesel)) !== undefined;
-  // An account that is there already is not opened, and its balances are not this person's to see.
-  const isTaken = kind === "opening" && account?.closed !== true;
-  const changes = account === undefined || isOut || isTaken ? [] : balanceChanges(account, order);
+  // A new holder is not shown the balances of an account that is there already.
+  if (account === undefined || isOut || kind === "opening") return { changes: [], warning: undefined };
+  const changes = balanceChanges(account, order);
   const isStopped = order.out !== undefined || kind === "closing" || kind === "block";
   let warning: string | undefined;
-  if (account?.blocked === true && isStopped && !isOut) warning = texts.blockedAccount;
+  if (account.blocked === true && isStopped) warning = texts.blockedAccount;
   else if (kind === "closing" && changes.some(({ before }) => before !== 0)) warning = texts.notEmpty;
   else if (changes.some(({ after }) => after < 0)) {
     warning = housePlaceOf(pesel) === undefined ? texts.notEnough : texts.houseBelow;
@@ -110,71 +101,61 @@ function useMessageText(): (message: Message, quote?: QuoteJson) => string {
   };
 }
 
-interface AskedProps {
-  readonly pesel: string;
-  readonly kinds: readonly EntryKind[];
-  /** The label of the button that carries the order out. */
-  readonly label: string;
-}
-
-/** The question about an order of these kinds until it is settled, and the message about it. */
-export function Asked({ pesel, kinds, label }: AskedProps) {
+/** The question about an order until it is settled, and the message about it. */
+export function Asked({ pesel }: { readonly pesel: string }) {
   const { at, message } = useCustomer(pesel);
   const messageText = useMessageText();
-  if (at !== undefined && at.stage !== "asking" && kinds.includes(at.order.kind)) {
-    return (
-      <Question
-        key={at.order.key}
-        {...{ pesel, label, at }}
-        message={message && messageText(message.what, at.order.quote)}
-        isMoved={message !== undefined && "was" in message.what}
-      />
-    );
-  }
-  return message !== undefined && kinds.includes(message.kind) ? (
-    <p role="alert">{messageText(message.what)}</p>
-  ) : null;
+  if (at !== undefined) return <Question key={keyOf(at)} pesel={pesel} />;
+  return message === undefined ? null : <p role="alert">{messageText(message)}</p>;
 }
 
-interface QuestionProps {
+/** It is there as soon as it is asked, to know where the teller was then; and seen when its order is known. */
+function Question({ pesel }: { readonly pesel: string }) {
+  const { at } = useCustomer(pesel);
+  const before = useFocusReturn();
+  return at === undefined || at.stage === "asking" ? null : <Priced {...{ pesel, at, before }} />;
+}
+
+interface PricedProps {
   readonly pesel: string;
-  readonly label: string;
   readonly at: Exclude<OrderState, { stage: "asking" }>;
-  readonly message: string | undefined;
-  /** Whether it is asked again because the rate has moved. */
-  readonly isMoved: boolean;
+  /** What had the focus when it was asked. */
+  readonly before: Element | null;
 }
 
 /** An order's facts, what is known of it, and what can be done about it. */
-function Question({ pesel, label, at, message, isMoved }: QuestionProps) {
+function Priced({ pesel, at, before }: PricedProps) {
   const { desk, texts } = useApp();
+  const messageText = useMessageText();
+  const { message } = useCustomer(pesel);
   const { order, stage } = at;
+  const isUnknown = stage === "unknown" || (stage === "sending" && at.isRepeat);
   /** Whether the teller is asked whether to give the order up, although it may still be done. */
   const [isLeaving, setLeaving] = useState(false);
-  const notice = isLeaving ? texts.mayStillBeDone : isUnknown(at) && texts.outcomeUnknown;
-  const section = useRef<HTMLElement>(null);
-  useFocusReturn();
+  const notices = isLeaving
+    ? [texts.mayStillBeDone]
+    : [isUnknown && texts.outcomeUnknown, message && messageText(message, order.quote)].filter(Boolean);
+  const form = useRef<HTMLFormElement>(null);
   // An Enter out of habit confirms neither another price nor what there is a warning of.
   const balances = useBalances(order);
-  const isDoubtful = balances.warning !== undefined || isMoved;
+  const isDoubtful = balances.warning !== undefined || (message !== undefined && "was" in message);
   useLayoutEffect(
-    () => takeFocus(section.current?.querySelector(isDoubtful ? "input, .plain" : "input, .primary")),
+    () => takeFocus(form.current?.querySelector(isDoubtful ? "input, .plain" : "input, .primary"), before),
     [],
   );
   const { key } = order;
-  const hasReason = "reason" in order.body;
-  const confirm = () => void desk.confirm(pesel, key);
   const cancel = () => stage === "asked" && desk.tell(pesel, { is: "cancels" });
-  const question = (
-    <section
-      ref={section}
-      class="asked"
+  return (
+    <form
+      ref={form}
+      class="card asked"
       aria-label={texts.kind[order.kind]}
+      onSubmit={() => void desk.confirm(pesel, key)}
       onKeyDown={(event) => event.key === "Escape" && cancel()}
     >
       <OrderFacts order={order} {...balances} />
-      {hasReason && <Reason order={order} isFixed={stage !== "asked"} />}
-      {(notice || message) && <p role="alert">{[notice, !isLeaving && message].filter(Boolean).join(" ")}</p>}
+      <Reason order={order} isFixed={stage !== "asked"} />
+      {notices.length > 0 && <p role="alert">{notices.join(" ")}</p>}
       <p class="actions">
         {isLeaving ? (
           <>
@@ -188,59 +169,47 @@ function Question({ pesel, label, at, message, isMoved }: QuestionProps) {
         ) : (
           <>
             <Button
-              label={label}
+              label={order.kind === "exchange" ? texts.confirm : texts.carryOut}
+              type="submit"
               class={isDoubtful ? "" : "primary"}
               aria-busy={stage === "sending"}
-              onClick={confirm}
             />
-            {isUnknown(at) && <Unsettled pesel={pesel} at={at} onLeave={() => setLeaving(true)} />}
+            {isUnknown && (
+              <>
+                <Button label={texts.lookUp} class="plain" onClick={() => void desk.look(pesel)} />
+                <Button
+                  label={texts.leave}
+                  class="plain"
+                  disabled={stage === "sending"}
+                  onClick={() => setLeaving(true)}
+                />
+              </>
+            )}
             {stage === "asked" && <Button label={texts.cancel} class="plain" onClick={cancel} />}
             <span role="status">{stage === "sending" && texts.sent}</span>
           </>
         )}
       </p>
-    </section>
-  );
-  // Enter in the box for the reason confirms. Other questions stand in the form that asked for them.
-  return hasReason ? (
-    <form class="reasoned" noValidate onSubmit={confirm}>
-      {question}
     </form>
-  ) : (
-    question
   );
 }
 
+/** The box for the reason of an order that has one. */
 function Reason({ order, isFixed }: { readonly order: Order; readonly isFixed: boolean }) {
   const { desk, texts } = useApp();
   const { pesel, key } = order;
-  const give = (reason: string) => void desk.tell(pesel, { is: "gives reason", key, reason });
+  const { reason } = order.body as { readonly reason?: string };
+  if (reason === undefined) return null;
   return (
     <fieldset disabled={isFixed}>
-      <Field label={texts.reason} value={reasonOf(order)} maxLength={200} onValue={give} />
-    </fieldset>
-  );
-}
-
-interface UnsettledProps {
-  readonly pesel: string;
-  readonly at: OrderState;
-  readonly onLeave: () => void;
-}
-
-/** Buttons for an order without an answer, beside the one that sends it again. */
-function Unsettled({ pesel, at: { stage }, onLeave }: UnsettledProps) {
-  const { desk, texts } = useApp();
-  return (
-    <>
-      <Button
-        label={texts.lookUp}
-        class="plain"
-        aria-busy={stage === "looking"}
-        onClick={() => void desk.look(pesel)}
+      <Field
+        label={texts.reason}
+        value={reason}
+        required
+        maxLength={200}
+        onValue={(typed) => void desk.tell(pesel, { is: "gives reason", key, reason: typed })}
       />
-      <Button label={texts.leave} class="plain" disabled={stage !== "unknown"} onClick={onLeave} />
-    </>
+    </fieldset>
   );
 }
 
@@ -249,23 +218,20 @@ interface ChangesProps {
   readonly kinds: readonly ("closing" | "block" | "unblock")[];
 }
 
-/** A button for each change of the account as a whole, and the question about it in their place. */
+/** A button for each change of the account as a whole. */
 export function Changes({ pesel, kinds }: ChangesProps) {
   const { desk, texts } = useApp();
-  const customer = useCustomer(pesel);
+  const isOut = orderOut(useCustomer(pesel)) !== undefined;
   return (
-    <>
-      <p class="actions" hidden={orderOf(customer, kinds) !== undefined}>
-        {kinds.map((kind) => (
-          <Button
-            key={kind}
-            label={texts.changeAccount[kind]}
-            disabled={orderOut(customer) !== undefined}
-            onClick={() => void desk.ask(change(kind, pesel))}
-          />
-        ))}
-      </p>
-      <Asked pesel={pesel} kinds={kinds} label={texts.carryOut} />
-    </>
+    <p class="actions">
+      {kinds.map((kind) => (
+        <Button
+          key={kind}
+          label={texts.changeAccount[kind]}
+          disabled={isOut}
+          onClick={() => void desk.ask(pesel, change(kind, pesel))}
+        />
+      ))}
+    </p>
   );
 }

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
 import type { EntryJson } from "../wire/entries.ts";
 import { movedBy, noteOf } from "../wire/statement-csv.ts";
@@ -52,6 +52,9 @@ function Receipt({ entry, onClose }: ReceiptProps) {
   const region = useRef<HTMLElement>(null);
   useFocusReturn();
   useLayoutEffect(() => takeFocus(region.current), [entry.id]);
+  useEffect(() => {
+    if (newest.value !== undefined) printOnly("receipt");
+  }, [newest.value]);
   const moved = movedBy(entry);
   const exchange = entry.kind === "exchange" ? entry : undefined;
   const note = noteOf(entry);
@@ -94,12 +97,7 @@ function Receipt({ entry, onClose }: ReceiptProps) {
         <Button
           label={texts.print}
           aria-busy={newest.isLoading}
-          onClick={() =>
-            newest.run(
-              () => reads.fresh(receiptUrl(entry.id)),
-              () => printOnly("receipt"),
-            )
-          }
+          onClick={() => newest.run(() => reads.fresh(receiptUrl(entry.id)))}
         />
         {mayProve && (
           <Download

@@ -15,7 +15,6 @@ import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
 import { endsBeforeItBegins, type TypedPeriod } from "./period.ts";
 import { printOnly } from "./print.ts";
-import { Asked } from "./question.tsx";
 import { accountUrl, reversal } from "./requests.ts";
 import { saveFile } from "./save.ts";
 import { statementCsv, wholeStatement } from "./statement-csv.ts";
@@ -45,7 +44,9 @@ export function Statement({ account }: { readonly account: AccountJson }) {
     const name = fill(texts.statementFile, holder, "csv");
     saveFile(name, "text/csv", statementCsv(entries, language));
   };
-  useEffect(() => (printed.value === undefined ? undefined : printOnly("statement")), [printed.value]);
+  useEffect(() => {
+    if (printed.value !== undefined) printOnly("statement");
+  }, [printed.value]);
   const shown = printed.value ?? first.value;
   const asOf = printed.time ?? first.time;
   const receipts = <span class="hidden">{texts.receipt}</span>;
@@ -71,7 +72,6 @@ export function Statement({ account }: { readonly account: AccountJson }) {
         )}
       </div>
       <Unread read={[printed, saved].find(({ failure }) => failure !== undefined) ?? first} />
-      <Asked pesel={pesel} kinds={["reversal"]} label={texts.carryOut} />
       {isPeriod && shown !== undefined && <PeriodEnds period={period} ends={shown} />}
 
       <table aria-label={texts.statement} class="entries">
@@ -268,7 +268,7 @@ function Row({ pesel, entry, desk, texts, format, mayReverse }: RowProps) {
             label={texts.reverse}
             class="plain"
             aria-label={fill(texts.reverseOf, [kind, ...sums, time].join(", "))}
-            onClick={() => void desk.ask(reversal(pesel, entry))}
+            onClick={() => void desk.ask(pesel, reversal(pesel, entry))}
           />
         )}
       </td>

@@ -1,14 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 import type { AccountJson } from "../wire/accounts.ts";
 import type { ExchangeJson, QuoteJson } from "../wire/exchanges.ts";
-import { useApp, useCodes, useCustomer, useDraft, useFailureText, useGet } from "./app.ts";
+import { useApp, useCodes, useCustomer, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
 import { orderOf, orderOut } from "./customer.ts";
-import { type TicketDraft, ticketForm } from "./drafts.ts";
+import type { Draft } from "./desk.ts";
 import { Button, Facts, Sum } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, useWrong } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
-import { Asked } from "./question.tsx";
 import type { Read } from "./reads.ts";
 import { type ExchangeWish, quoteUrl } from "./requests.ts";
 import { fill } from "./texts.ts";
@@ -24,19 +23,15 @@ export function Ticket({ account }: TicketProps) {
   const { desk, texts } = useApp();
   const { pesel } = account;
   const customer = useCustomer(pesel);
-  const { at } = customer;
-  const ticket = desk.draft(ticketForm(pesel));
-  const { from, to, side, typed } = ticket;
-  const order = orderOf(customer, ["exchange"]);
+  const ticket = desk.draft(pesel);
+  const { from, to, side } = ticket;
   const isOut = orderOut(customer) !== undefined;
-  const amount = typedAmount(typed, currencyOf(ticket));
+  const amount = typedAmount(ticket.amount, currencyOf(ticket));
   const isPair = from !== to;
   const wish = "amount" in amount && isPair ? { from, to, side, amount: amount.amount } : undefined;
   const wrongAmount = "fault" in amount ? texts.amountFault[amount.fault] : undefined;
   const [fault, refuse] = useWrong(ticket, isPair ? wrongAmount : texts.sameCurrency);
   const ask = () => {
-    if (order !== undefined || at?.stage === "asking") return;
-    desk.tell(pesel, { is: "cancels" });
     if (wish === undefined) refuse();
     else void desk.askExchange(pesel, wish);
   };
@@ -48,14 +43,8 @@ export function Ticket({ account }: TicketProps) {
         </fieldset>
         <Price account={account} wish={wish} />
         {fault !== undefined && <p role="alert">{fault}</p>}
-        <Asked pesel={pesel} kinds={["exchange"]} label={texts.confirm} />
-        <p class="actions" hidden={order !== undefined}>
-          <button
-            type="submit"
-            class="primary"
-            disabled={isOut}
-            aria-busy={at?.stage === "asking" && at.kind === "exchange"}
-          >
+        <p class="actions">
+          <button type="submit" class="primary" disabled={isOut} aria-busy={customer.at?.stage === "asking"}>
             {texts.exchange}
           </button>
         </p>
@@ -65,15 +54,16 @@ export function Ticket({ account }: TicketProps) {
 }
 
 /** The currency in which the amount is typed. */
-function currencyOf({ from, to, side }: TicketDraft): string {
+function currencyOf({ from, to, side }: Draft): string {
   return side === "toBuy" ? to : from;
 }
 
 /** The fields of the ticket. */
 function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean }) {
-  const { texts } = useApp();
-  const [ticket, edit] = useDraft(ticketForm(account.pesel), account.pesel);
-  const { from, to, side, typed } = ticket;
+  const { desk, texts } = useApp();
+  const ticket = desk.draft(account.pesel);
+  const { from, to, side, amount } = ticket;
+  const edit = (change: Partial<Draft>) => desk.edit(account.pesel, change);
   const codes = useCodes();
   return (
     <>
@@ -101,14 +91,14 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
         <AllOfIt
           symbol={from}
           amount={heldOf(account, from)}
-          onChoice={(all) => edit({ side: "toSell", typed: all })}
+          onChoice={(all) => edit({ side: "toSell", amount: all })}
         />
       </div>
       <div class="amount">
         <AmountField
           label={texts.amount}
-          value={typed}
-          onValue={(value) => edit({ typed: value })}
+          value={amount}
+          onValue={(value) => edit({ amount: value })}
           data-key="amount"
           currency={currencyOf(ticket)}
           isTold={isTold}
@@ -120,6 +110,7 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
     </>
   );
 }
+
 /** The price of what is typed, once nobody has typed for a moment. */
 function useQuote(url: string | undefined): Read<QuoteJson> {
   const { rates, reads } = useApp();
@@ -138,9 +129,9 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
   const failureText = useFailureText();
   const customer = useCustomer(account.pesel);
   const { message } = customer;
-  const order = orderOf(customer, ["exchange"]);
+  const order = orderOf(customer);
   // A refusal stands beside the price that was refused, and beside no later one.
-  const refused = message?.kind === "exchange" && "failure" in message.what ? message : undefined;
+  const refused = message !== undefined && "failure" in message ? message : undefined;
   const isTyped = order === undefined && refused === undefined;
   const { value, failure } = useQuote(wish && isTyped ? quoteUrl(wish) : undefined);
   const quote = order?.quote ?? refused?.quote ?? value;
@@ -152,7 +143,7 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
     money === undefined ? "–" : <Sum money={money} format={format} />;
   return (
     <>
-      <div class={order === undefined ? "price" : "price fixed"} aria-live="polite">
+      <div class={order?.quote === undefined ? "price" : "price fixed"} aria-live="polite">
         <Facts
           class="figures"
           of={[

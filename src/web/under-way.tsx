@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
 import { useApp, useFailureText } from "./app.ts";
 import type { Order } from "./customer.ts";
-import { openingForm } from "./drafts.ts";
+import { newHolder } from "./desk.ts";
 import { Button } from "./elements.tsx";
 import { digitsOf } from "./format.ts";
 import { fill, holderText } from "./texts.ts";
@@ -17,14 +17,14 @@ export function UnderWay() {
     if (housePlaceOf(pesel) !== undefined) return view === "position";
     if (view !== "counter") return false;
     return isOpening
-      ? kind === "opening" && (desk.opened ?? digitsOf(desk.draft(openingForm).pesel)) === pesel
+      ? kind === "opening" && !isDone && digitsOf(desk.draft(newHolder).pesel) === pesel
       : (isDone || kind !== "opening") && pesel === place.pesel;
   };
   const show = (order: Order, isDone = false) => {
     const { kind, pesel, holder } = order;
     if (housePlaceOf(pesel) !== undefined) return go({ view: "position" });
     const isForm = kind === "opening" && !isDone;
-    if (isForm) desk.edit(openingForm, { ...holder, pesel, initial: String(order.in?.amount ?? "") });
+    if (isForm) desk.edit(newHolder, { ...holder, pesel, sum: String(order.in?.amount ?? "") });
     go({ view: "counter", ...(isForm ? { isOpening: true } : { pesel, isOpening: false }) });
   };
   const wordsOf = (order: Order) =>

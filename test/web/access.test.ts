@@ -216,7 +216,7 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     assert.equal(await amount.inputValue(), "");
     await page.getByRole("button", { name: "Show" }).click();
     await alert.getByText("not known").waitFor();
-    assert.equal(await amount.inputValue(), "12");
+    await page.locator(".asked").getByText("+12.00 USD").waitFor();
   });
 
   test("The page announces that a token expires within a day, and not before", async (t) => {

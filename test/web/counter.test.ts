@@ -66,7 +66,7 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await form.surname.fill("Wpłata");
     await form.initial.fill("10 000,50");
     await form.initial.press("Enter");
-    await page.getByRole("region", { name: "Opening" }).getByText("+10,000.50 PLN").waitFor();
+    await page.getByRole("form", { name: "Opening" }).getByText("+10,000.50 PLN").waitFor();
     await form.initial.press("Enter");
     assert.equal(changes().length, 0);
     await form.doIt.click();

@@ -238,8 +238,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel: adult(52), first: "Ewa", surname: "Panna" });
     await page.getByText("Cash and corrections").click();
-    const surname = page.getByRole("textbox", { name: "New family name" });
-    await surname.fill("Mężatka");
+    await page.getByRole("textbox", { name: "New family name" }).fill("Mężatka");
     await page.route("**/name", (route) => route.abort());
     await page.getByRole("button", { name: "Save the name" }).click();
     await parts(page).doIt.click();
@@ -249,13 +248,12 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await page.getByRole("status").getByText("Ewa Mężatka").waitFor();
     await page.getByRole("button", { name: "Show" }).click();
     await question.getByText("Ewa Mężatka").waitFor();
-    assert.equal(await surname.inputValue(), "Mężatka");
   });
 
-  for (const [path, name, button] of [
-    ["user/*/deposits", "Deposit", "Yes, do it"],
-    ["user/*/closing", "Close this account", "Yes, do it"],
-    ["user", "Open account", "Yes, do it"],
+  for (const [path, name] of [
+    ["user/*/deposits", "Deposit"],
+    ["user/*/closing", "Close this account"],
+    ["user", "Open account"],
   ] as const) {
     test(`A request to ${path} without an answer is there after a reload, and is sent again under its key`, async (t) => {
       const { page, changes } = await visit(t, server.url);
@@ -277,12 +275,12 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
         await route.abort();
       });
       await page.getByRole("button", { name }).click();
-      if (!isOpening) await page.getByRole("button", { name: button }).click();
+      await form.doIt.click();
       await form.alert.getByText("not known").waitFor();
       await page.unroute(`**/api/${path}`);
       await page.reload();
       await page.getByRole("button", { name: "Show" }).click();
-      await page.getByRole("button", { name: button }).click();
+      await form.doIt.click();
       await page.getByRole("heading", { name: "Ola Druga" }).waitFor();
       await entriesOn(page, isOpening ? 1 : 2);
       const keys = changes()
@@ -380,13 +378,14 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
 
   test("An account whose opening is answered while another view is in sight is shown at the counter", async (t) => {
     const { page } = await visit(t, server.url);
-    const { newAccount, openAccount: open, pesel, first, surname } = parts(page);
+    const { newAccount, openAccount: open, pesel, first, surname, doIt } = parts(page);
     const letGo = await holdBack(page, ({ pathname }) => pathname === "/api/user");
     await newAccount.click();
     await pesel.fill(adult(93));
     await first.fill("Jan");
     await surname.fill("Powrót");
     await open.click();
+    await doIt.click();
     await page.getByRole("button", { name: "Till", exact: true }).click();
     await letGo();
     await page.getByRole("button", { name: "Counter", exact: true }).click();
@@ -513,7 +512,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
       [1, "10", "20"],
     ] as const) {
       await page.getByRole("button", { name: "Reverse" }).nth(nth).click();
-      const question = page.locator(".reasoned");
+      const question = page.locator(".asked");
       await question.getByText(`−${amount}.00`).waitFor();
       const text = (await question.innerText()).replace(/\s+/g, " ");
       assert.match(text, /Bo Para/);

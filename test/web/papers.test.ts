@@ -128,7 +128,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     const yes = page.getByRole("button", { name: "Yes, do it" });
     assert.match(await page.locator(".asked").innerText(), /^Operation\s+Block\s/);
     await yes.click();
-    assert.match(await parts(page).alert.innerText(), /reason first/);
+    await page.locator("input:focus:invalid").waitFor();
     await page.getByRole("textbox", { name: "Reason" }).fill("freeze 12/2026");
     await yes.click();
     const blocked = page.getByRole("region", { name: "This account is blocked." });
@@ -213,7 +213,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     assert.equal((await cells())[5], "0,00");
   });
 
-  test("The sheet of the till says which amount cannot be read, is not printed with it, and shows amounts as others", async (t) => {
+  test("The sheet of the till says which amount cannot be read, and is not printed with it", async (t) => {
     const { page } = await visit(t, server.url);
     await page.getByRole("button", { name: "Till" }).click();
     const box = page.getByRole("textbox", { name: "Float EUR" });
@@ -232,16 +232,8 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
       .getByText("thousands")
       .evaluate("each => getComputedStyle(each).color");
     assert.equal(await box.evaluate("each => getComputedStyle(each).borderColor"), red);
-    await box.fill("1234,");
-    assert.equal(await page.getByText("not an amount").count(), 0);
-    await box.press("Tab");
-    await page.getByText("not an amount").waitFor();
     await box.fill("1234,5");
-    await box.press("Tab");
-    assert.deepEqual([await box.inputValue(), await print.isDisabled()], ["1,234.50", false]);
-    await page.getByRole("textbox", { name: "Counted EUR" }).press("Shift+Tab");
-    await page.keyboard.type("7");
-    assert.equal(await box.inputValue(), "7");
+    assert.equal(await print.isDisabled(), false);
   });
 
   test("The page keeps a long name and the largest balance inside a phone's width", async (t) => {

@@ -48,10 +48,10 @@ export function HouseCash() {
               deposit={texts.putIn}
               withdraw={texts.takeOut}
             />
-            <Asked pesel={pesel} kinds={["deposit", "withdrawal"]} label={texts.carryOut} />
           </form>
         </div>
         <div class="state">
+          <Asked pesel={pesel} />
           <ReceiptInSight pesel={pesel} />
           <Unread read={read} />
           {account !== undefined && <Balances currencies={account.currencies} />}
