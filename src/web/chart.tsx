@@ -70,7 +70,7 @@ export function History({ code, onClose }: { readonly code: string; readonly onC
 }
 
 /** The next of 1, 2 or 5 times a power of ten. */
-export function niceAbove(value: number): number {
+function niceAbove(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power;
 }

@@ -1,9 +1,9 @@
-import type { RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { AccountsJson } from "../wire/account-list.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
 import { isRefusal, urlOf } from "./answers.ts";
 import { useApp, useMay, useTask } from "./app.ts";
+import { emptyDraft, newHolder } from "./desk.ts";
 import { Button, Unread } from "./elements.tsx";
 import { digitsOf, groupedPesel } from "./format.ts";
 import { accountUrl } from "./requests.ts";
@@ -26,9 +26,11 @@ export function Finder({ onFound, onNone, onNew }: FinderProps) {
   const search = useTask<AccountsJson>();
   const found = search.value?.users;
 
-  const place = useRef<HTMLElement>(null);
-  // Whoever has begun to work with what is in sight is not taken away from it.
-  useWorkOutside(place, search.stop);
+  /** Whoever has begun to work with what is in sight is not taken away from it. */
+  const leave = (finder: HTMLElement, to: EventTarget | null) => {
+    const isWork = to instanceof Element && to.matches("main :is(button, input, select, summary)");
+    if (isWork && !finder.contains(to)) search.stop();
+  };
   const choose = ({ pesel }: ListedAccountJson) => {
     search.stop();
     // Text typed meanwhile is another search.
@@ -57,7 +59,10 @@ export function Finder({ onFound, onNone, onNew }: FinderProps) {
   };
 
   return (
-    <search class="finder" ref={place}>
+    <search
+      class="finder"
+      onFocusOut={({ currentTarget, relatedTarget }) => leave(currentTarget, relatedTarget)}
+    >
       <form onSubmit={find}>
         <input
           type="search"
@@ -77,8 +82,8 @@ export function Finder({ onFound, onNone, onNew }: FinderProps) {
               search.stop();
               setTyped("");
               // A PESEL that has no account yet is not typed twice.
-              const digits = digitsOf(typed);
-              desk.beginOpening(/^\d{1,11}$/.test(digits) ? digits : "");
+              const pesel = digitsOf(typed);
+              if (/^\d{1,11}$/.test(pesel)) desk.edit(newHolder, { ...emptyDraft, pesel });
               onNew();
             }}
           />
@@ -99,20 +104,6 @@ function searchUrl(typed: string): string | undefined {
   if (/^\d{11}$/.test(digits)) return accountUrl(digits);
   const isShort = /\d/.test(digits) || [...digits].length < fewestLetters;
   return isShort ? undefined : urlOf("api/users", { name: typed.trim(), limit: mostFound });
-}
-
-/** Calls `onWork` when the teller begins to use another part of the page. */
-function useWorkOutside(place: RefObject<HTMLElement | null>, onWork: () => void): void {
-  useEffect(() => {
-    const work = ({ target }: Event) => {
-      const part = (target as Element).closest("main button, main input, main select, main summary");
-      if (part !== null && place.current?.contains(part) === false) onWork();
-    };
-    for (const sign of ["input", "click"]) document.addEventListener(sign, work, true);
-    return () => {
-      for (const sign of ["input", "click"]) document.removeEventListener(sign, work, true);
-    };
-  }, []);
 }
 
 interface FoundProps {

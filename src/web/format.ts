@@ -22,9 +22,8 @@ export class Format {
     this.locale = own ?? (language === "pl" ? "pl-PL" : "en-GB");
   }
 
-  /** An amount of a currency, with all of its decimals, without its code. */
+  /** An amount of a currency, with all of its decimals, without its code. Decimal text may be longer than a number can be. */
   amount(value: number | string, currency: string): string {
-    if (typeof value === "string") return this.decimal(value);
     const digits = digitsIn(currency);
     return this.#number(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   }
@@ -36,13 +35,6 @@ export class Format {
 
   money({ symbol, amount }: { readonly symbol: string; readonly amount: number }): string {
     return `${this.amount(amount, symbol)}\u00a0${symbol}`;
-  }
-
-  /** Formats an amount given as decimal text, which may be longer than a number can be. */
-  decimal(text: string): string {
-    const [, sign = "", whole = "", fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
-    const mark = fraction === "" ? "" : this.#number(0.1).slice(1, 2) + fraction;
-    return (sign === "-" ? "−" : "") + this.#number(BigInt(whole || 0)) + mark;
   }
 
   /** With as many decimals as the bank gives it: four, and six for what costs less than a tenth of a złoty. */
@@ -95,12 +87,12 @@ export class Format {
     return this.#date(text, { dateStyle: "medium", timeStyle: "short", timeZone: "Europe/Warsaw" });
   }
 
-  #number(value: number | bigint, options: Intl.NumberFormatOptions = {}): string {
+  #number(value: number | string, options: Intl.NumberFormatOptions = {}): string {
     const name = JSON.stringify(options);
     const format =
       this.#numbers.get(name) ?? new Intl.NumberFormat(this.locale, { useGrouping: true, ...options });
     this.#numbers.set(name, format);
-    return format.format(value).replace("-", "−");
+    return format.format(value as number | Intl.StringNumericLiteral).replace("-", "−");
   }
 
   #date(text: string, options: Intl.DateTimeFormatOptions): string {

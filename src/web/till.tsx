@@ -1,9 +1,9 @@
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { TillJson } from "../wire/ledger.ts";
 import { useApp, useCashCodes, useGet, useMay } from "./app.ts";
 import { Button, Facts, figures, Table, Unread } from "./elements.tsx";
-import { Field } from "./field.tsx";
-import { isSurelyWrong, sum, typedAmount, warsawTime } from "./format.ts";
+import { AmountField, Field } from "./field.tsx";
+import { sum, typedAmount, warsawTime } from "./format.ts";
 import { Letterhead } from "./paper.tsx";
 import { printOnly } from "./print.ts";
 import { fill } from "./texts.ts";
@@ -96,10 +96,11 @@ function Sheet({ till, typed: [typed, edit] }: SheetProps) {
     const { came, went, expected, difference, isIdle } = amountsOf(till, symbol, amounts);
     const shown = (amount: number | undefined) => (amount === undefined ? "" : format.amount(amount, symbol));
     const box = (field: keyof Typed) => (
-      <AmountBox
+      <AmountField
         key={field}
         label={`${texts[field]} ${symbol}`}
-        symbol={symbol}
+        currency={symbol}
+        zero
         value={amounts[field]}
         onValue={(value) => edit(symbol, { ...amounts, [field]: value })}
       />
@@ -134,47 +135,6 @@ function Sheet({ till, typed: [typed, edit] }: SheetProps) {
         <span>{texts.signedByTeller}</span>
         <span>{texts.signedByOffice}</span>
       </p>
-    </>
-  );
-}
-
-interface AmountBoxProps {
-  readonly label: string;
-  readonly symbol: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-}
-
-/** A box of the sheet: the text as it is typed, and otherwise the amount as the sheet shows others. */
-function AmountBox({ label, symbol, value, onValue }: AmountBoxProps) {
-  const { texts, format } = useApp();
-  const own = useId();
-  const input = useRef<HTMLInputElement>(null);
-  const [isTyping, setTyping] = useState(false);
-  // The other text that stands in the box now is replaced by typing, too.
-  useLayoutEffect(() => (isTyping ? input.current?.select() : undefined), [isTyping]);
-  const read = typedAmount(value, symbol, { zero: true });
-  const isTold =
-    "fault" in read && read.fault !== "missing" && (!isTyping || isSurelyWrong(value, read.fault));
-  return (
-    <>
-      <input
-        ref={input}
-        inputMode="decimal"
-        autocomplete="off"
-        aria-label={label}
-        aria-invalid={isTold}
-        aria-describedby={isTold ? own : undefined}
-        value={isTyping || "fault" in read ? value : format.amount(read.amount, symbol)}
-        onFocus={() => setTyping(true)}
-        onBlur={() => setTyping(false)}
-        onInput={({ currentTarget }) => onValue(currentTarget.value)}
-      />
-      {isTold && (
-        <p class="fault" role="status" id={own}>
-          {texts.amountFault[read.fault]}
-        </p>
-      )}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { KeyedLine } from "../../batch/keys.ts";
 import { doneLine } from "../../batch/result.ts";
-import { FxError, isOfRequest, undecided } from "../../core/errors.ts";
+import { FxError, isOfRequest } from "../../core/errors.ts";
 import type { BulkAnswer } from "../../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../../wire/bulk.ts";
 import type { RatesJson } from "../../wire/rates.ts";
@@ -42,30 +42,20 @@ interface Sendable {
   readonly text: string;
 }
 
-interface Answered {
-  readonly line: KeyedLine;
-  readonly answer: BulkAnswer;
-}
-
 /**
  * The id of the rate table in force.
  * @throws NoAnswer or FxError if it is not told
  */
 export async function tableInForce({ api, signal }: Pick<Sending, "api" | "signal">): Promise<string> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return (await api.get<RatesJson>("api/rates", signal)).tableId;
-    } catch (failure) {
-      await pauseAfter(failure, attempt, signal);
-    }
-  }
+  const { tableId } = await persistently(signal, () => api.get<RatesJson>("api/rates", signal));
+  return tableId;
 }
 
 /** Sends the lines of one batch, also after a stop. Those without an answer are sent again with their keys. */
 export class BatchSender {
   readonly #start = new RunStart();
-  /** Keys of lines that were sent, and may have been done without an answer. */
-  readonly #open = new Set<string>();
+  /** Keys of lines that an earlier request may have done. */
+  readonly #sent = new Set<string>();
 
   /**
    * Carries out lines, in their order, or tries them, and gives their results as they come. A dry run is one request,
@@ -76,99 +66,64 @@ export class BatchSender {
   async *send(lines: readonly KeyedLine[], sending: Sending): AsyncGenerator<readonly AnsweredLine[]> {
     const size = sending.isDryRun ? lines.length : linesAtOnce;
     for (let start = 0; start < lines.length; start += size) {
-      yield* this.#sendTogether(lines.slice(start, start + size), sending);
+      const { results, end } = await this.#sendTogether(lines.slice(start, start + size), sending);
+      yield results;
+      if (end !== undefined) throw end;
     }
   }
 
-  async *#sendTogether(lines: readonly KeyedLine[], sending: Sending) {
-    const { isDryRun, tableId, signal } = sending;
-    let end: FxError | undefined;
-    const resultsOf = (answers: readonly Answered[]) => {
-      const results = answers.map(({ line, answer }) => resultOf(line, answer));
-      end ??= results.find((result) => result instanceof FxError);
-      return results.flatMap((result) => (result instanceof FxError ? [] : [result]));
-    };
-    const unsendable: Answered[] = [];
-    let left: Sendable[] = [];
+  async #sendTogether(lines: readonly KeyedLine[], sending: Sending) {
+    const answers = new Map<KeyedLine, BulkAnswer>();
+    const sendable: Sendable[] = [];
     for (const line of lines) {
-      const text = textOf(line, tableId);
-      if (text instanceof FxError) unsendable.push({ line, answer: text });
-      else left.push({ line, text });
+      const text = textOf(line, sending.tableId);
+      if (text instanceof FxError) answers.set(line, text);
+      else sendable.push({ line, text });
     }
-    yield resultsOf(unsendable);
-    for (let attempt = 1; left.length > 0; attempt += 1) {
-      const tried: Answered[] = [];
-      try {
-        for await (const answers of this.#ask(left, sending)) {
-          if (isDryRun) tried.push(...answers);
-          else {
-            left = left.slice(answers.length);
-            yield resultsOf(answers);
-          }
-        }
-      } catch (failure) {
-        await pauseAfter(failure, attempt, signal);
-        continue;
+    let end: FxError | undefined;
+    if (sendable.length > 0) {
+      const given = await persistently(sending.signal, () => this.#ask(sendable, sending));
+      end = given.end;
+      for (const [nth, answer] of given.answers.entries()) {
+        const { line } = sendable[nth] as Sendable;
+        const wasSent = this.#sent.has(line.key);
+        answers.set(line, "receiptId" in answer ? this.#start.answerAfter(answer, wasSent) : answer);
       }
-      left = [];
-      yield resultsOf(tried);
+      this.#mark(sendable);
     }
-    if (end !== undefined) throw end;
+    const results = [...answers].map(([line, answer]) => resultOf(line, answer));
+    return {
+      results: results.flatMap((result) => (result instanceof FxError ? [] : [result])),
+      end: end ?? results.find((result) => result instanceof FxError),
+    };
   }
 
-  /** Sends lines, and gives their answers as they come. */
-  async *#ask(lines: readonly Sendable[], { api, signal, isDryRun }: Sending) {
+  /** Sends lines. If the server fails between two of them, its answers end there. */
+  async #ask(lines: readonly Sendable[], { api, signal, isDryRun }: Sending) {
     const path = isDryRun ? "api/bulk?dryRun=true" : "api/bulk";
     const body = lines.map(({ text }) => `${text}\n`).join("");
     const init = { method: "POST", headers: { "content-type": bulkType }, body };
-    let [hasHead, count] = [false, 0];
-    const onHead = (headers: { get(name: string): string | null }) => {
-      hasHead = true;
-      this.#start.hear(headers.get("date"));
-    };
+    const answers: BulkAnswer[] = [];
     try {
-      for await (const texts of api.lines(path, signal, init, onHead)) {
-        const { answers, fault } = this.#answersIn(texts, lines, count);
-        count += answers.length;
-        yield answers;
-        if (fault !== undefined) throw fault;
+      for await (const texts of api.lines(path, signal, init, (head) => this.#start.hear(head.get("date")))) {
+        for (const text of texts) {
+          const { line, answer } = readAnswer(text);
+          if (line === undefined && answer instanceof FxError) return { answers, end: answer };
+          answers.push(answer);
+          if (line !== answers.length) throw new NoAnswer();
+        }
       }
-      if (count < lines.length) throw new NoAnswer();
+      if (answers.length !== lines.length) throw new NoAnswer();
+      return { answers };
     } catch (failure) {
       // A refusal of the whole came before any was begun.
-      const isBegun = hasHead || !(failure instanceof FxError);
-      if (isBegun) for (const { line } of lines.slice(count)) this.#open.add(line.key);
+      if (!(failure instanceof FxError)) this.#mark(lines);
       throw failure;
     }
   }
 
-  /**
-   * The answers in some texts, and what is wrong with the text after them.
-   * @param count of the lines that are answered already
-   */
-  #answersIn(texts: readonly string[], lines: readonly Sendable[], count: number) {
-    const answers: Answered[] = [];
-    try {
-      for (const text of texts) {
-        const { line: number, answer } = readAnswer(text);
-        if (number === undefined && answer instanceof FxError) throw answer;
-        const nth = count + answers.length;
-        const line = lines[nth]?.line;
-        if (line === undefined || number !== nth + 1) throw new NoAnswer();
-        answers.push({ line, answer: this.#settled(line.key, answer) });
-      }
-    } catch (fault) {
-      return { answers, fault };
-    }
-    return { answers };
-  }
-
-  /** A line that this run has done over a connection that broke was not done before. */
-  #settled(key: string, answer: BulkAnswer): BulkAnswer {
-    const wasSent = this.#open.has(key);
-    if (answer instanceof FxError && undecided.includes(answer.code)) this.#open.add(key);
-    else if (!(answer instanceof FxError) || isOfRequest(answer.code)) this.#open.delete(key);
-    return "receiptId" in answer ? this.#start.answerAfter(answer, wasSent) : answer;
+  #mark(lines: readonly Sendable[]): void {
+    for (const { line } of lines) this.#sent.add(line.key);
   }
 }
 
@@ -181,16 +136,19 @@ function readAnswer(text: string): ReturnType<typeof decodeBulkAnswer> {
   }
 }
 
-/**
- * Waits for the next attempt, where the server is busy or not there.
- * @throws the failure, if another attempt would be of no use
- */
-async function pauseAfter(failure: unknown, attempt: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const isBusy = failure instanceof FxError && ["overloaded", "rate-limited"].includes(failure.code);
-  if (!isBusy && !(failure instanceof NoAnswer)) throw failure;
-  if (attempt >= (isBusy ? busyAttempts : attempts)) throw failure;
-  await new Promise((resolve) => setTimeout(resolve, Math.min(attempt, attempts) * 500));
+/** Makes attempts, with pauses, while the server is busy or not there. */
+async function persistently<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+  for (let nth = 1; ; nth += 1) {
+    try {
+      return await attempt();
+    } catch (failure) {
+      signal.throwIfAborted();
+      const isBusy = failure instanceof FxError && ["overloaded", "rate-limited"].includes(failure.code);
+      if (!isBusy && !(failure instanceof NoAnswer)) throw failure;
+      if (nth >= (isBusy ? busyAttempts : attempts)) throw failure;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(nth, attempts) * 500));
+    }
+  }
 }
 
 /** The text of a line as it is sent, or why it cannot be. Exchanges that name no rate table get one. */

@@ -1,5 +1,3 @@
-import { useEffect, useState } from "preact/hooks";
-import type { KeyedLine } from "../../batch/keys.ts";
 import { type LineOutcome, sumsOf } from "../../batch/moves.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 import type { CurrencyCode } from "../../core/currency.ts";
@@ -31,14 +29,6 @@ function useFaultText(): (fault: unknown) => string {
 /** A file of orders, new accounts, deposits and withdrawals: tried first, then carried out. */
 export function Batch() {
   const { batch, texts } = useApp();
-  useEffect(() => {
-    // A file that misses its place would be opened instead of the page.
-    const keep = (event: Event) => event.preventDefault();
-    for (const name of ["dragover", "drop"] as const) addEventListener(name, keep);
-    return () => {
-      for (const name of ["dragover", "drop"] as const) removeEventListener(name, keep);
-    };
-  }, []);
   const { step, file } = batch.state;
   return (
     <main id="main" tabIndex={-1}>
@@ -74,7 +64,14 @@ function Choice() {
           {words.join(", ")}
         </p>
       ))}
-      <Drop label={texts.choose} hint={texts.drop} onFile={(chosen) => void batch.choose(chosen)} />
+      <label class="drop">
+        <strong>{texts.choose}</strong> <span class="muted">{texts.drop}</span>
+        <input
+          type="file"
+          accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json"
+          onChange={({ currentTarget }) => void batch.choose(currentTarget.files?.[0])}
+        />
+      </label>
       <details>
         <summary>{texts.columns}</summary>
         <pre>{"pesel,from,to,toBuy,toSell\nname,surname,pesel,pln\nkind,pesel,amount,currency,note"}</pre>
@@ -125,7 +122,6 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
           [texts.batchId, file.id],
         ]}
       />
-      {step === "checked" && <Names lines={file.lines} />}
       {file.format.unread.length > 0 && (
         <p class="muted">{fill(texts.unread, file.format.unread.join(", "))}</p>
       )}
@@ -220,52 +216,6 @@ function Refusals({ results }: { readonly results: readonly AnsweredLine[] }) {
   );
 }
 
-const shownNames = 50;
-
-/** The names that a wrong encoding would spoil, to be looked at before they are carried out. */
-function Names({ lines }: { readonly lines: readonly KeyedLine[] }) {
-  const { format, texts } = useApp();
-  const names = lines.flatMap(({ request }) => {
-    if (request instanceof Error || request.kind !== "opening") return [];
-    const name = `${request.name} ${request.surname}`;
-    return /[^\0-\x7f]/.test(name) ? [name] : [];
-  });
-  if (names.length === 0) return null;
-  const shown = names.slice(0, shownNames).join(", ");
-  return <p>{fill(texts.names, format.count(names.length), shown)}</p>;
-}
-
-interface DropProps {
-  readonly label: string;
-  readonly hint: string;
-  readonly onFile: (file: File | undefined) => void;
-}
-
-/** Takes a file that is dropped on it, or chosen. */
-function Drop({ label, hint, onFile }: DropProps) {
-  const [isOver, setOver] = useState(false);
-  return (
-    <label
-      class={isOver ? "drop over" : "drop"}
-      onDragOver={() => setOver(true)}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        onFile(event.dataTransfer?.files[0]);
-      }}
-    >
-      <strong>{label}</strong>
-      <span class="muted">{hint}</span>
-      <input
-        type="file"
-        accept=".csv,.tsv,.txt,.ndjson,.jsonl,.json"
-        onChange={(event) => onFile(event.currentTarget.files?.[0])}
-      />
-    </label>
-  );
-}
-
 /** The money that the lines of a batch take from accounts and bring to them, by currency. */
 function Moves({ results }: { readonly results: readonly LineOutcome[] }) {
   const { format, texts } = useApp();
@@ -275,7 +225,7 @@ function Moves({ results }: { readonly results: readonly LineOutcome[] }) {
     const digits = knownDigits(currency);
     return minor === 0n
       ? "–"
-      : `${format.decimal(formatDecimal({ coefficient: minor, scale: digits }, digits))} ${currency}`;
+      : `${format.amount(formatDecimal({ coefficient: minor, scale: digits }, digits), currency)} ${currency}`;
   };
   return (
     <Table

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { PositionJson } from "../../wire/ledger.ts";
 import { useApp, useGet, usePlnAtBid } from "../app.ts";
-import { niceAbove } from "../chart.tsx";
 import { Button, figures, Table, Tile, Unread } from "../elements.tsx";
 import { instantOf, warsawTime } from "../format.ts";
 import { fill } from "../texts.ts";
@@ -89,24 +88,15 @@ interface CurrenciesProps {
   readonly isPriced: boolean;
 }
 
-/** A table that is a chart: each row's bar goes from the middle to the right where the house is long. */
 function Currencies({ rows, isPriced }: CurrenciesProps) {
   const { format, texts } = useApp();
-  const most = niceAbove(Math.max(1, ...rows.map(({ houseInPln = 0 }) => Math.abs(houseInPln))));
-  const scale = (
-    <div>
-      <span>{fill(texts.shortUpTo, format.decimal(String(-most)))}</span>
-      <span>0</span>
-      <span>{fill(texts.longUpTo, format.decimal(String(most)))}</span>
-    </div>
-  );
-  const priced = [figures(texts.inPln), { label: scale, class: "scale figures" }];
-  const columns = [texts.customers, texts.house, texts.inDrawer, texts.atBank].map((label) => figures(label));
+  const columns = [texts.customers, texts.house, texts.inDrawer, texts.atBank];
+  const priced = isPriced ? [texts.inPln] : [];
   return (
     <Table
       class="position"
       label={texts.position}
-      columns={[texts.currency, ...columns, ...(isPriced ? priced : [])]}
+      columns={[texts.currency, ...[...columns, ...priced].map((label) => figures(label))]}
       hasRowHeads
       rows={rows.map(({ symbol, houseInPln = 0, ...amounts }) => ({
         key: symbol,
@@ -115,30 +105,9 @@ function Currencies({ rows, isPriced }: CurrenciesProps) {
           ...(["customers", "house", "cash", "bank"] as const).map((of) =>
             format.amount(amounts[of], symbol),
           ),
-          ...(isPriced
-            ? [format.amount(houseInPln, "PLN"), <Bar key="bar" share={houseInPln / most} />]
-            : []),
+          ...(isPriced ? [format.amount(houseInPln, "PLN")] : []),
         ],
       }))}
     />
-  );
-}
-
-function Bar({ share }: { readonly share: number }) {
-  // A bar that is not 0 is visible.
-  const width = share === 0 ? 0 : Math.max(0.5, Math.abs(share) * 50);
-  return (
-    <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-      {[25, 50, 75].map((x) => (
-        <line key={x} class={x === 50 ? "zero" : ""} x1={x} x2={x} y1="0" y2="10" />
-      ))}
-      <rect
-        class={share < 0 ? "short" : "long"}
-        x={share < 0 ? 50 - width : 50}
-        y="1.5"
-        width={width}
-        height="7"
-      />
-    </svg>
   );
 }
