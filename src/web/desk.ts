@@ -30,19 +30,19 @@ import { Watched } from "./watched.ts";
 
 /** The contents of the forms for one customer, as they were typed. */
 export interface Draft {
-  /** Of the ticket. */
+  /** The ticket. */
   readonly from: string;
   readonly to: string;
   readonly side: "toBuy" | "toSell";
   readonly amount: string;
-  /** Of cash over the counter. */
+  /** The form for cash. */
   readonly sum: string;
   readonly currency: string;
   readonly note: string;
-  /** Of a new name or a new account; undefined until it is typed. */
+  /** The form for a new name, or for a new account. */
   readonly name: string | undefined;
   readonly surname: string | undefined;
-  /** Of a new account. */
+  /** The form for a new account. */
   readonly pesel: string;
 }
 
@@ -52,7 +52,7 @@ export const emptyDraft: Draft = {
   ...{ name: undefined, surname: undefined, pesel: "" },
 };
 
-/** What an order that is done leaves empty of its form. */
+/** The fields that are emptied when an order is done. */
 const emptied: Partial<Record<EntryKind, Partial<Draft>>> = {
   exchange: { amount: "" },
   deposit: { sum: "", note: "" },

@@ -119,7 +119,7 @@ function Question({ pesel }: { readonly pesel: string }) {
 interface PricedProps {
   readonly pesel: string;
   readonly at: Exclude<OrderState, { stage: "asking" }>;
-  /** What had the focus when it was asked. */
+  /** The element that had the focus when it was asked. */
   readonly before: Element | null;
 }
 
