@@ -94,7 +94,7 @@ export function csv(line: TextLine, isMarked: boolean, separator?: string): Batc
       throw new UnfitFile(
         "column",
         `The header has an unknown column, ${column}. If you mean ${meant}, rename it; otherwise remove it.`,
-        { names: [column, meant] },
+        [column, meant],
       );
   }
   const rows = new Rows(columns, unread, kind, mark);

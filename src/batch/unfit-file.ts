@@ -5,19 +5,12 @@ export type FileFault = "workbook" | "encoding" | "ends" | "header" | "column";
 export class UnfitFile extends Error {
   override readonly name = "UnfitFile";
   readonly fault: FileFault;
-  /** The encoding in which the file may be read instead. */
-  readonly encoding: string | undefined;
   /** The names of an unknown column and of the field that it seems to be. */
   readonly names: readonly string[];
 
-  constructor(
-    fault: FileFault,
-    message: string,
-    { encoding, names = [] }: { readonly encoding?: string; readonly names?: readonly string[] } = {},
-  ) {
+  constructor(fault: FileFault, message: string, names: readonly string[] = []) {
     super(message);
     this.fault = fault;
-    this.encoding = encoding;
     this.names = names;
   }
 }

@@ -58,41 +58,22 @@ function opener(t: TestContext) {
   };
 }
 
-const ascii = /^[\0-\x7f]*$/;
-
 describe("a file with Polish names", () => {
   for (const stored of ["utf-8", "windows-1250", "iso-8859-2", "cp852"]) {
-    for (const named of [
-      undefined,
-      "utf-8",
-      "windows-1250",
-      "iso-8859-2",
-      "windows-1257",
-      "windows-1251",
-      "gbk",
-    ]) {
+    for (const named of [undefined, "utf-8", "windows-1250", "iso-8859-2"]) {
       test(`A file with Polish names in ${stored}, read as ${named ?? "nothing was said"}, is read as it was written or refused`, async (t) => {
         const open = opener(t);
         for (const surnames of files) {
           const bytes = bytesOf(csv(surnames), stored);
           const read = await open(bytes, named);
-          const isSame = named !== undefined && bytes.equals(bytesIn(csv(surnames), named));
-          if (stored === (named ?? "utf-8") || isSame) assert.deepEqual(read, surnames, String(surnames));
+          const isSame = bytes.equals(bytesOf(csv(surnames), named ?? "utf-8"));
+          if (isSame) assert.deepEqual(read, surnames, String(surnames));
           else {
             assert.equal(typeof read, "string", `${surnames} was read as ${read}`);
             await refutesNothing(open, bytes, surnames, String(read));
           }
         }
       });
-    }
-  }
-
-  /** In an encoding that may lack its letters. */
-  function bytesIn(text: string, encoding: string): Buffer {
-    try {
-      return bytesOf(text, encoding);
-    } catch {
-      return Buffer.alloc(0);
     }
   }
 
@@ -110,20 +91,13 @@ describe("a file with Polish names", () => {
   }
 });
 
-describe("a file with names of other countries", () => {
-  for (const [encoding, surnames] of [
-    ["windows-1250", ["Dvořák", "Müller", "Šebestová", "Kovács"]],
-    ["iso-8859-2", ["Dvořák", "Müller", "Kovács"]],
-    ["windows-1251", ["Иванов", "Шевченко"]],
-    ["iso-8859-7", ["Παπαδόπουλος"]],
-    ["utf-8", ["Иванов", "Παπαδόπουλος", "Nguyễn", "O’Brien"]],
-  ] as const) {
-    test(`A file with names of other countries is read in ${encoding}, if that is named`, async (t) => {
-      const bytes = bytesOf(csv(surnames), encoding);
-      assert.ok(!ascii.test(surnames.join("")));
-      assert.deepEqual(await opener(t)(bytes, encoding), surnames);
-    });
-  }
+test("names of other countries are read in UTF-8, and refused in an encoding that may be another", async (t) => {
+  const surnames = ["Dvořák", "Müller", "Иванов", "Παπαδόπουλος", "Nguyễn", "O’Brien"];
+  assert.deepEqual(await opener(t)(bytesOf(csv(surnames), "utf-8")), surnames);
+  assert.equal(
+    await opener(t)(bytesOf(csv(["Żak", "Müller"]), "windows-1250"), "windows-1250"),
+    'Read as windows-1250, line 3 has "Müller", which is not Polish. Save it as CSV UTF-8, and run that file.',
+  );
 });
 
 test("quotes, dashes and signs beside Polish letters are read", async (t) => {
@@ -142,23 +116,27 @@ test("a byte-order mark counts more than --encoding", async (t) => {
 
 test("an encoding that fx does not read is refused without a guess", async (t) => {
   const read = String(await opener(t)(bytesOf(csv(names), "cp852"), "cp852"));
-  assert.match(read, /^"cp852" is not an encoding that fx reads\. Save the file as CSV UTF-8\.$/);
+  assert.match(
+    read,
+    /^"cp852" is not an encoding that fx reads \(utf-8, .+\)\. Save the file as CSV UTF-8\.$/,
+  );
 });
 
 test("standard input in another encoding than the one named is refused before a line of it is given", async () => {
   const input = Readable.from([bytesOf(csv(names), "iso-8859-2")]);
   await assert.rejects(openBatch("-", input, "b", "windows-1250"), {
     name: "UsageError",
-    message: /line \d+ would have ".+"\. It seems to be in iso-8859-2: try --encoding iso-8859-2\./,
+    message:
+      /line \d+ has ".+", which is not Polish\. It seems to be in iso-8859-2: try --encoding iso-8859-2\./,
   });
 });
 
-test("the page judges a file as the command does, and names what it may be read in", () => {
+test("the page judges a file as the command does", () => {
   const bytes = bytesOf(csv(names), "iso-8859-2");
   for (const encoding of [undefined, "windows-1250"]) {
     assert.throws(
       () => readBatch(bytes, today, encoding),
-      (error: unknown) => error instanceof UnfitFile && error.encoding === "iso-8859-2",
+      (error: unknown) => error instanceof UnfitFile && /try --encoding iso-8859-2/.test(error.message),
     );
   }
   assert.equal(readBatch(bytes, today, "iso-8859-2").lines.length, names.length);

@@ -58,7 +58,7 @@ const exchange = {
 
 describe("the page's words", () => {
   test("A file with an unknown column is told in Polish by the column and the field that it seems to be", () => {
-    const fault = new UnfitFile("column", "", { names: ["keys", "key"] });
+    const fault = new UnfitFile("column", "", ["keys", "key"]);
     assert.match(fileFaultText(fault, "pl"), /^Nagłówek ma nieznaną kolumnę keys\. Jeśli to key, /);
   });
 

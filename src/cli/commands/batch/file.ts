@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { encodings } from "../../../batch/encoding.ts";
 import { type BatchFile, idOf, readFile } from "../../../batch/file.ts";
 import { UnfitFile } from "../../../batch/unfit-file.ts";
 import { reasonOf, UsageError } from "../../errors.ts";
@@ -52,14 +53,14 @@ function idIn(file: BatchFile): Pick<Batch, "id" | "hasUnread"> {
 
 /**
  * The standard name of an encoding: "windows-1250" for "CP1250".
- * @throws UsageError if there is no such encoding
+ * @throws UsageError if fx does not read it
  */
 function encodingNamed(label: string): string {
-  try {
-    return new TextDecoder(label).encoding;
-  } catch {
-    throw new UsageError(`"${label}" is not an encoding that fx reads. Save the file as CSV UTF-8.`);
-  }
+  const name = encodings.find((each) => each === label.toLowerCase().replace(/^cp/, "windows-"));
+  if (name !== undefined) return name;
+  throw new UsageError(
+    `"${label}" is not an encoding that fx reads (${encodings.join(", ")}). Save the file as CSV UTF-8.`,
+  );
 }
 
 async function bytesOf(source: Readable): Promise<Buffer> {
