@@ -1,5 +1,5 @@
 import { csvCell, type Separator, separators, textOfCell } from "../core/csv.ts";
-import { FxError } from "../core/errors.ts";
+import type { FxError } from "../core/errors.ts";
 import { nearMiss } from "../wire/near-miss.ts";
 import { readAmount } from "./amount.ts";
 import { blank, cleanCell } from "./cell.ts";
@@ -47,8 +47,6 @@ const kinds: readonly Kind[] = [
 
 /** A line that lacks more columns than this is not taken for a header. */
 const mostMissing = 2;
-/** How many characters a row on more than one line may have. */
-const rowLimit = 16_384;
 
 /** The separator that a line such as `sep=;` names, as the first of a file for Excel. */
 export function separatorIn(text: string): string | undefined {
@@ -205,57 +203,25 @@ class Rows {
   }
 
   *read(lines: TextLines, start: number, isCut: boolean): Generator<BatchLine> {
-    for (let at = start; at < lines.length; ) {
+    let openQuote: FxError | undefined;
+    for (let at = start; at < lines.length; at += 1) {
       const line = lines.at(at) as TextLine;
-      const span = line.fault ?? this.#span(lines, at);
-      const next = at + (span instanceof FxError ? 1 : span.lines);
+      const cells = line.text.includes('"')
+        ? recordIn(line.text, this.#separator)
+        : line.text.split(this.#separator);
+      // What follows may be text of the quoted cell: carrying it out could move money.
+      if (cells === "open") openQuote ??= unclosed(line.number);
+      const fault = line.fault ?? openQuote;
       const row =
-        span instanceof FxError
-          ? this.#refused(line, line.text, span)
-          : this.#spanning(line, span, isCut && next === lines.length);
+        Array.isArray(cells) && fault === undefined
+          ? this.#row(line, cells, isCut && at === lines.length - 1)
+          : this.#refused(line, fault ?? invalid("The line is not valid CSV: a quote stands inside a cell."));
       if (row !== undefined) yield row;
-      at = next;
     }
-  }
-
-  /** The row that begins with the line at `at`, on as many lines as its quotes are open, or what is wrong with them. */
-  #span(lines: TextLines, at: number): Span | FxError {
-    let { text, number } = lines.at(at) as TextLine;
-    if (!text.includes('"')) return { text, cells: text.split(this.#separator), lines: 1 };
-    let cells = recordIn(text, this.#separator);
-    let next = at + 1;
-    while (cells === "open") {
-      const line = lines.at(next);
-      if (line === undefined || line.fault !== undefined) return quoteFault("is not closed");
-      // Blank lines were left out.
-      text += "\n".repeat(line.number - number) + line.text;
-      number = line.number;
-      if (text.length > rowLimit) return quoteFault("is not closed");
-      if (line.text.includes('"')) cells = recordIn(text, this.#separator);
-      next += 1;
-    }
-    return cells === "stray" ? quoteFault("stands inside a cell") : { text, cells, lines: next - at };
-  }
-
-  /**
-   * Refuses a row on several lines whose quotes seem unintended: a cell of it then holds whole rows, with as many
-   * separators as rows have.
-   */
-  #spanning(line: TextLine, { text, cells, lines }: Span, isCut: boolean): BatchLine | undefined {
-    if (lines > 1) {
-      const breaks = text.split("\n").length - 1;
-      const inside = text.split(this.#separator).length - cells.length;
-      if (inside >= breaks * (this.#columns.length - 1)) {
-        const last = line.number + breaks;
-        const what = `The quote that this line opens is closed only in line ${last}, after whole rows. Remove the quote.`;
-        return this.#refused(line, text, invalid(what));
-      }
-    }
-    return this.#row(line, text, cells, isCut);
   }
 
   /** @returns undefined if all cells are empty */
-  #row(line: TextLine, text: string, written: readonly string[], isCut: boolean): BatchLine | undefined {
+  #row(line: TextLine, written: readonly string[], isCut: boolean): BatchLine | undefined {
     const cells = written.map((cell) => readCell(cell, this.#separator));
     if (cells.every((cell) => cell === "")) return undefined;
     const count = this.#columns.length;
@@ -263,13 +229,13 @@ class Rows {
     const wrongCount = () => invalid(`The line has ${cells.length} fields, and the header ${count}.`);
     // Excel may leave out empty cells at a row's end.
     if (cells.length < Math.min(this.#least, count) || (cells.length > count && unnamed >= count)) {
-      return this.#refused(line, text, wrongCount());
+      return this.#refused(line, wrongCount());
     }
     if (unnamed >= 0) {
       const fault = invalid(
         `The line has a value in column ${unnamed + 1}, which has no name in the header.`,
       );
-      return this.#refused(line, text, fault);
+      return this.#refused(line, fault);
     }
     const body: Record<string, unknown> = {};
     // In a line without an end, more may be missing.
@@ -286,7 +252,7 @@ class Rows {
       this.text(this.keyed.map((name, index) => (name === "key" ? key : (cells[index] ?? ""))));
     return {
       number: line.number,
-      text,
+      text: line.text,
       body,
       extra: this.#extra(cells),
       key: cells[this.#key] || undefined,
@@ -302,7 +268,7 @@ class Rows {
   }
 
   /** A line that cannot be read goes into one column as a whole, and is refused again until someone corrects it. */
-  #refused({ number }: TextLine, text: string, fault: FxError): BatchLine {
+  #refused({ number, text }: TextLine, fault: FxError): BatchLine {
     const free = this.keyed.findIndex((column) => column !== "key");
     const withKey = (key: string) =>
       this.text(this.keyed.map((column, index) => (column === "key" ? key : index === free ? text : "")));
@@ -315,15 +281,10 @@ class Rows {
   }
 }
 
-/** A row on more than one line. */
-interface Span {
-  readonly text: string;
-  readonly cells: readonly string[];
-  readonly lines: number;
-}
-
-function quoteFault(what: string): FxError {
-  return invalid(`The line is not valid CSV: a quote ${what}.`);
+function unclosed(number: number): FxError {
+  return invalid(
+    `The quote that line ${number} opens is not closed in that line. A cell has no line breaks.`,
+  );
 }
 
 /** A cell without its quotes: what was written in it. */

@@ -14,9 +14,8 @@ export interface TextLines {
   at(index: number): TextLine | undefined;
 }
 
-/** One line of a batch: of CSV, a row, which may have line breaks in quoted cells. */
+/** One line of a batch. */
 export interface BatchLine {
-  /** The number of the row's first line in the file. */
   readonly number: number;
   /** As it is written. */
   readonly text: string;
