@@ -209,7 +209,7 @@ class Rows {
       const cells = line.text.includes('"')
         ? recordIn(line.text, this.#separator)
         : line.text.split(this.#separator);
-      // What follows may be text of the quoted cell: carrying it out could move money.
+      // Later lines may be text of the quoted cell. Carrying them out could move money.
       if (cells === "open") openQuote ??= unclosed(line.number);
       const fault = line.fault ?? openQuote;
       const row =
