@@ -54,19 +54,21 @@ if ((isFast ? inProcess : files).length === 0) {
 }
 // The files are named one by one, because a pattern that matches nothing runs 0 tests and passes.
 const cores = Math.max(2, availableParallelism());
-// One more than there are cores, because many tests wait for a process or a clock.
-const runner = ["--import", "tsx", "--test", `--test-concurrency=${cores + 1}`];
+// Twice as many as there are cores, because many tests wait for a process or a clock.
+const atOnce = 2 * cores;
+const runner = ["--import", "tsx", "--test", `--test-concurrency=${atOnce}`];
 if (isFast) {
   await run(
     { FX_TEST_POSTGRES: "none" },
     process.execPath,
     ...runner,
     "--test-timeout=1800000",
-    ...bundles(inProcess, cores),
+    ...bundles(inProcess, cores + 1),
   );
 } else {
   const [env] = await Promise.all([sharedPostgres(), run({}, "npm", "run", "--silent", "build")]);
-  const all = [withProcesses, inProcess].flatMap((files) => bundles(files, 2 * cores));
+  // Those that wait most, one after the other, so that each bundle has as many of them.
+  const all = bundles([...withProcesses, ...inProcess], atOnce);
   await run(env, process.execPath, ...runner, "--test-timeout=1800000", ...all);
 }
 

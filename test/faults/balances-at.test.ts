@@ -41,7 +41,8 @@ describe("Past balances under load from two processes", { concurrency: true }, (
       const services = servers.map((server) => openHttpService(server.url));
       t.after(() => Promise.all(services.map((service) => service.close())));
       const [one, other] = services as [ExchangeService, ExchangeService];
-      const load = { urls: servers.map(({ url }) => url), accounts, mix: { order: 90, "new account": 10 } };
+      const mix = { order: 90, "new account": 10 };
+      const load = { urls: servers.map(({ url }) => url), accounts, mix, readers: 0, pauseMs: 50 };
       const history = await underLoad(newFolder(t), load, async () => {
         await sleep(settledMs);
         const seen: { at: Date; sums: Sums }[] = [];

@@ -17,6 +17,7 @@ import { adult } from "../support/fixture.ts";
 import { send } from "../support/http.ts";
 import { cannotMount, folderForMounts, mount } from "../support/mounts.ts";
 import { runFx, type Served, spawnFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 import { until } from "../support/until.ts";
 import { openAccount, serveFile } from "./orders.ts";
 
@@ -98,7 +99,7 @@ describe("Other names of a ledger", () => {
     }, async (t) => {
       const { folder, server } = await servedLedger(t);
       other.make?.(folder);
-      const run = (args: readonly string[]) => runFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
+      const run = (args: readonly string[]) => runHere(args, { cwd: folder, env: { FX_RATES: "demo" } });
       const { show, audit, withdraw, backup } = commands(other.name) as Record<string, readonly string[]>;
       const result = async (args: readonly string[] = []) => {
         const { exit, stdout, stderr } = await run(args);
@@ -185,13 +186,13 @@ describe("Names under which a ledger is refused", () => {
       const { folder } = await servedLedger(t);
       other.make?.(folder);
       for (const [command, args] of Object.entries(commands(other.name))) {
-        const ran = await runFx(args, { cwd: folder, env: { FX_RATES: "demo" } });
+        const ran = await runHere(args, { cwd: folder, env: { FX_RATES: "demo" } });
         assert.equal(ran.exit, 7, `${command}: ${ran.stdout}`);
         assert.match(ran.stderr.replaceAll(/\s+/g, " "), other.reason, command);
       }
       const doctor = ["doctor", "--url", `sqlite:${other.name}`, "--json"];
       await assert.rejects(serveFile(t, other.name, folder), /ended with 7/);
-      const { stdout } = await runFx(doctor, { cwd: folder, env: { FX_RATES: "demo" } });
+      const { stdout } = await runHere(doctor, { cwd: folder, env: { FX_RATES: "demo" } });
       assert.match(stdout, other.reason);
       assert.deepEqual(logsIn(folder), ["data/fx.db-shm", "data/fx.db-wal"]);
       assert.ok(!existsSync(join(folder, "copy.db")));

@@ -108,8 +108,8 @@ describe("fx serve", () => {
     const { child, ended } = spawnFx(["serve", "--port", "0", "--rates", bank.url]);
     await asked;
     for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP", "SIGTERM"] as const) child.kill(signal);
-    const { stderr, exit } = await ended;
     await bank.close();
+    const { stderr, exit } = await ended;
     const told = linesOf(stderr).flatMap(({ signal = [] }) => signal);
     assert.deepEqual(told.sort(), ["SIGHUP", "SIGTERM", "SIGUSR1", "SIGUSR2"]);
     assert.equal(messagesOf(stderr).at(-1), "stopped");
