@@ -162,8 +162,8 @@ export function quoted(value: Value): string {
 }
 
 /**
- * An edit for each column, each row and each of: no value, another row's value, a dangling reference, and garbage. In
- * PostgreSQL, of the first and the last row only: its columns are its own, and whoever reads rows is the same code.
+ * Edits of each column of each row: no value, another row's value, a dangling reference, and garbage. In PostgreSQL only
+ * the first and the last row are edited: both stores' rows are read by the same code, and only their columns differ.
  */
 export async function editsOf(ledger: Damageable, table: string): Promise<Edit[]> {
   const rows = await ledger.rowsOf(table);
