@@ -64,29 +64,17 @@ interface FactsOfKind {
 
 const facts: readonly Fact[] = ["reverses", "note", "debited", "credited", "exchange"];
 
-/** An entry as JSON has it: money as "1230 PLN" in minor units, the time in milliseconds since 1970. */
-interface JournalLine extends Pick<Entry, "kind" | "id" | "pesel" | "sequence" | "by" | "reverses" | "note"> {
-  readonly time: number;
-  readonly key: string | null;
-  readonly name: string;
-  readonly surname: string;
-  /** Present only while the account is blocked. */
-  readonly blocked: true | undefined;
-  readonly debited: string | undefined;
-  readonly credited: string | undefined;
-  readonly side: Exchange["side"] | undefined;
-  readonly bid: string | null | undefined;
-  readonly ask: string | null | undefined;
-  readonly table: string | undefined;
-  readonly tableId: string | undefined;
-  readonly effectiveDate: string | undefined;
-  readonly balances: Readonly<Record<string, number>>;
-}
-
 /** The text of an entry that the ledger keeps and takes the hash of: JSON in one line, the same for the same entry. */
 export function entryText(entry: Entry): string {
+  return JSON.stringify(lineOf(entry));
+}
+
+type JournalLine = ReturnType<typeof lineOf>;
+
+/** An entry as JSON has it: money as "1230 PLN" in minor units, the time in milliseconds since 1970. */
+function lineOf(entry: Entry) {
   const { id, pesel, sequence, time, key = null, by, kind, holder, reverses, note, exchange } = entry;
-  const json: JournalLine = {
+  return {
     id,
     pesel,
     sequence,
@@ -109,7 +97,6 @@ export function entryText(entry: Entry): string {
     effectiveDate: exchange?.effectiveDate,
     balances: balancesJson(entry.balances),
   };
-  return JSON.stringify(json);
 }
 
 /**

@@ -137,7 +137,7 @@ export interface PageRequest {
 }
 
 export interface AccountsRequest extends PageRequest {
-  /** Beginnings of words of the holder's name, now or at `at`: see `parseNameSought`. */
+  /** Beginnings of words of the holder's present name: see `parseNameSought`. */
   readonly name?: readonly string[] | undefined;
   /**
    * A past time, as for `account`. Accounts that were not open yet are left out, so that a page that is not the last may

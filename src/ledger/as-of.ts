@@ -1,17 +1,8 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Account, accountBeforeEntries, type Holder, type ListedAccount } from "../core/account.ts";
+import { type Account, accountBeforeEntries, type ListedAccount } from "../core/account.ts";
 import { accountAfter } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
-import { holderWords } from "../core/names.ts";
-import type { Pesel } from "../core/pesel.ts";
-import type { Pause } from "./journal-reader.ts";
 import { DamagedLedger } from "./rows.ts";
-import type { AccountsPage, DamagedAccount, FoundEntry, Store, StoredAccount } from "./store.ts";
-
-/** Accounts that are read at once. */
-const accountsAtOnce = 50;
-/** Accounts read for one page of a search at most: no index has the names of the past. */
-const accountsAtMost = 10_000;
+import type { DamagedAccount, FoundEntry, Store, StoredAccount } from "./store.ts";
 
 /**
  * The account's last entry up to `at`; undefined if it was not open yet. It is a binary search: the times of an account's
@@ -49,36 +40,8 @@ export async function accountAt(
   return last === undefined ? accountBeforeEntries(account.pesel) : accountAfter(last.entry);
 }
 
-/**
- * A page of the accounts that were open at `at`, as they were then. Without a name, `limit` accounts are read, and those
- * that were open are returned. With a name, accounts are read until `limit` match, or `accountsAtMost` were read.
- */
-export async function accountsAt(
-  store: Store,
-  { after, limit, name, at }: AccountsPage & { readonly at: Date },
-  pause: Pause = nextTurn,
-): Promise<{ readonly items: readonly ListedAccount[]; readonly last: Pesel | undefined }> {
-  const items: ListedAccount[] = [];
-  let last = after as Pesel | undefined;
-  let left = name === undefined ? limit : accountsAtMost;
-  while (left > 0) {
-    const size = Math.min(left, accountsAtOnce);
-    const found = await store.accounts({ after: last, limit: size + 1 });
-    const then = await Promise.all(found.slice(0, size).map((each) => listedAt(store, each, at)));
-    for (const [index, account] of then.entries()) {
-      last = found[index]?.pesel;
-      if (account !== undefined && isCalled(account, name)) items.push(account);
-      if (items.length === limit) return { items, last: index + 1 < found.length ? last : undefined };
-    }
-    if (found.length <= size) return { items, last: undefined };
-    left -= size;
-    await pause();
-  }
-  return { items, last };
-}
-
 /** An account that cannot be read is listed, whether or not it was open then. */
-async function listedAt(
+export async function listedAt(
   store: Store,
   account: StoredAccount | DamagedAccount,
   at: Date,
@@ -90,11 +53,6 @@ async function listedAt(
     if (error instanceof DamagedLedger) return { ...account, balances: [], damaged: true };
     throw error;
   }
-}
-
-function isCalled(holder: Holder, name: readonly string[] = []): boolean {
-  const words = holderWords(holder);
-  return name.every((beginning) => words.some((word) => word.startsWith(beginning)));
 }
 
 /** `start` is included, `end` is not. */

@@ -5,22 +5,20 @@ import type { AuditFinding, AuditOptions, AuditReport } from "../core/service.ts
 import { Chain, type Discrepancy, differing, type Evidence, type InForce, notLater } from "./chain.ts";
 import { Heads } from "./heads.ts";
 import { identityKeyOf } from "./ids.ts";
-import { entryWithId, type Pause, readJournal, TableReader } from "./journal-reader.ts";
+import { entryWithId, type Pause, pageSize, readRows, TableReader } from "./journal-reader.ts";
 import {
   type AcceptedTableRow,
-  type AuditedRows,
   acceptanceHash,
   encodeTable,
   type JournalRow,
   peselText,
-  primaryKeys,
   type RateTableRow,
   readTable,
   refusalHash,
   sha256,
   unlessDamaged,
 } from "./rows.ts";
-import { type IndexedTable, type Store, schemaVersion } from "./store.ts";
+import { type Store, schemaVersion } from "./store.ts";
 
 /** Options of an audit in this process. */
 export interface LedgerAuditOptions extends Omit<AuditOptions, "signal"> {
@@ -31,7 +29,6 @@ export interface LedgerAuditOptions extends Omit<AuditOptions, "signal"> {
 
 /** Accounts in memory at once, at 1 to 2 KB each. The journal is read once for each such range of accounts. */
 const accountsAtOnce = 200_000;
-const rowsPerPage = 250;
 const findingsKept = 1000;
 const allAccounts = "all accounts";
 
@@ -106,50 +103,52 @@ class Audit {
   }
 
   /** Reads the rows of a range of accounts, and looks for words of names that lead to none. */
-  async readAccounts(first: string | undefined): Promise<Range> {
+  async readAccounts(after: string | undefined): Promise<Range> {
     this.#chains = new Map();
-    for (let after = first; ; ) {
-      await this.#pause();
-      const rows = await this.#store.rows("account", { after, limit: rowsPerPage });
+    let last = after;
+    for await (const rows of readRows(this.#store, "account", this.#pause, { after })) {
       for (const row of rows) {
         this.#chains.set(row.pesel, new Chain(row.pesel, row, this.#heads.earlierOf(row.pesel)));
+        this.#findLacking(row.pesel, row.lacking, "a row for each word");
       }
-      const through = rows.length < rowsPerPage ? undefined : rows.at(-1)?.pesel;
-      await this.#checkIndexes("name_word", { after, through });
-      for (const pesel of await this.#store.orphanWords({ after, through })) {
-        this.#find(pesel, ["words of the names", "some", "no account"]);
-      }
-      after = through;
-      if (after === undefined || this.#chains.size >= accountsAtOnce) {
-        this.#accounts += this.#chains.size;
-        return { after: first, through };
-      }
+      this.#accounts += rows.length;
+      const through = rows.at(-1)?.pesel;
+      await this.#findOrphans({ after: last, through });
+      last = through;
+      if (this.#chains.size >= accountsAtOnce) return { after, through };
+    }
+    await this.#findOrphans({ after: last, through: undefined });
+    return { after, through: undefined };
+  }
+
+  async #findOrphans(range: Range): Promise<void> {
+    for (const pesel of await this.#store.orphanWords(range)) {
+      this.#find(pesel, ["words of the names", "some", "no account"]);
     }
   }
 
-  /** Checks the entries, each against its account's chain so far. */
-  async readJournal(range: Range, totalEntries: number): Promise<void> {
+  /** Checks the entries of the range's accounts, each against its account's chain so far. */
+  async readJournal({ after = "", through }: Range, totalEntries: number): Promise<void> {
     // The accounts' rows were read before, so these have the tables of all entries that are checked.
     this.#inForce = timesInForce(await this.#store.acceptedTables());
-    let end: number | undefined;
-    for await (const rows of readJournal(this.#store, this.#pause)) {
-      const page = { after: end, through: rows.at(-1)?.position };
-      end = page.through;
-      // The indexes are checked with the first range only, while its entries are.
-      const isFirst = range.after === undefined && rows.length > 0;
-      await Promise.all([isFirst && this.#checkIndexes("journal", page), this.#checkRows(range, rows)]);
+    const { position } = await this.#store.journalEnd();
+    for await (const rows of readRows(this.#store, "journal", this.#pause, { through: position })) {
+      for (const row of rows) {
+        // Once, although the journal is read for each range.
+        if (after === "" && row.lacking !== "") {
+          this.#findLacking(row.pesel, row.lacking, "a row", row.sequence, readEntry(row));
+        }
+        if (row.pesel > after && (through === undefined || row.pesel <= through)) await this.#checkRow(row);
+      }
       this.#onProgress?.({ accounts: this.#accounts, entries: this.#entries, totalEntries });
     }
   }
 
-  async #checkRows({ after = "", through }: Range, rows: readonly JournalRow[]): Promise<void> {
-    for (const row of rows) {
-      if (row.pesel <= after || (through !== undefined && row.pesel > through)) continue;
-      const chain = this.#chains.get(row.pesel) ?? new Chain(row.pesel);
-      this.#chains.set(row.pesel, chain);
-      if (row.sequence > (chain.row?.sequence ?? 0)) chain.later ??= row;
-      else await this.#check(chain, row);
-    }
+  async #checkRow(row: JournalRow): Promise<void> {
+    const chain = this.#chains.get(row.pesel) ?? new Chain(row.pesel);
+    this.#chains.set(row.pesel, chain);
+    if (row.sequence > (chain.row?.sequence ?? 0)) chain.later ??= row;
+    else await this.#check(chain, row);
   }
 
   async #check(chain: Chain, row: JournalRow): Promise<void> {
@@ -171,23 +170,19 @@ class Audit {
     return { table, inForce: this.#inForce.get(tableId), nowMs };
   }
 
-  /** Reports rows that an index lacks: a request that looks by it would not find them, and could be done twice. */
-  async #checkIndexes(
-    table: IndexedTable,
-    range: { after: string | number | undefined; through: string | number | undefined },
-  ): Promise<void> {
-    for (const { missing_in, ...row } of await this.#store.unindexed(table, range)) {
-      const at = row.entry === undefined ? undefined : readEntry(row as JournalRow);
-      this.#find(row.pesel ?? allAccounts, [`index ${missing_in}`, "no row", "a row"], row.sequence, at);
+  /** Reports indexes that lack a row: a request that looks by one would not find it, and could be done twice. */
+  #findLacking(account: string, lacking: string, row: string, sequence?: number, at?: Entry | Error): void {
+    for (const index of lacking.split(" ").slice(1)) {
+      this.#find(account, [`index ${index}`, "no row", row], sequence, at);
     }
   }
 
   /** Compares the accounts' rows with the ends of their chains, and reports the heads. */
   async compareAccounts(): Promise<void> {
     const chains = [...this.#chains.values()];
-    for (let start = 0; start < chains.length; start += rowsPerPage) {
+    for (let start = 0; start < chains.length; start += pageSize) {
       await this.#pause();
-      const some = chains.slice(start, start + rowsPerPage);
+      const some = chains.slice(start, start + pageSize);
       for (const chain of some) {
         if (chain.later !== undefined) await this.#checkLater(chain, chain.later);
         for (const found of chain.compareRow()) this.#find(chain.pesel, found);
@@ -212,7 +207,7 @@ class Audit {
   /** The epochs are numbered without gaps, and their tables are all kept. */
   async readAcceptedTables(): Promise<void> {
     const accepted: AcceptedTableRow[] = [];
-    for await (const row of this.#rows("accepted_table")) accepted.push(row);
+    for await (const rows of readRows(this.#store, "accepted_table", this.#pause)) accepted.push(...rows);
     // Afterwards, so that one that comes into force meanwhile is among them.
     const tables = new Set((await this.#store.acceptedTables()).map(({ id }) => id));
     for (const [index, row] of accepted.entries()) {
@@ -231,13 +226,21 @@ class Audit {
   }
 
   async readOtherTables(): Promise<void> {
-    for await (const row of this.#rows("rate_table", "rate_table"))
-      this.#findInTable(tableDiscrepancies(row));
-    for await (const row of this.#rows("refusal", "refusal")) {
-      this.#findInTable([
-        ...differing(`hash of refusal ${row.position}`, row.hash, refusalHash(row)),
-        ...notLater(`time of refusal ${row.position}`, row.refused_at, this.#now()),
-      ]);
+    for await (const rows of readRows(this.#store, "rate_table", this.#pause)) {
+      for (const row of rows) {
+        this.#findLacking(allAccounts, row.lacking, `a row for table ${row.number}`);
+        this.#findInTable(tableDiscrepancies(row));
+      }
+    }
+    for await (const rows of readRows(this.#store, "refusal", this.#pause)) {
+      for (const row of rows) {
+        const name = `refusal ${row.position}`;
+        this.#findLacking(row.pesel, row.lacking, `a row for ${name}`);
+        this.#findInTable([
+          ...differing(`hash of ${name}`, row.hash, refusalHash(row)),
+          ...notLater(`time of ${name}`, row.refused_at, this.#now()),
+        ]);
+      }
     }
     const [key] = await this.#store.rows("identity_key", { limit: 1 });
     this.#findInTable(
@@ -245,23 +248,6 @@ class Audit {
         ? [["key of the customers' ids", "none", "a key"]]
         : differing("hash of the key of the customers' ids", key.hash, sha256(key.value)),
     );
-  }
-
-  async *#rows<Name extends keyof AuditedRows>(
-    name: Name,
-    indexed?: IndexedTable,
-  ): AsyncGenerator<AuditedRows[Name]> {
-    const key: string = primaryKeys[name];
-    for (let after: string | number | undefined; ; ) {
-      await this.#pause();
-      const rows = await this.#store.rows(name, { after, limit: rowsPerPage });
-      yield* rows;
-      const last = rows.at(-1) as unknown as Readonly<Record<string, string | number>> | undefined;
-      const through = rows.length < rowsPerPage ? undefined : last?.[key];
-      if (indexed !== undefined) await this.#checkIndexes(indexed, { after, through });
-      if (through === undefined) return;
-      after = through;
-    }
   }
 
   #findInTable(found: readonly Discrepancy[]): void {

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { FxError } from "../core/errors.ts";
 import type { RateTable } from "../core/rates.ts";
 import { idsOfTime, isEntryId } from "./ids.ts";
-import { DamagedLedger, type JournalRow, lagging } from "./rows.ts";
-import type { FoundEntry, JournalPage, PlacedEntry, Store } from "./store.ts";
+import { type AuditedRow, type AuditedRows, DamagedLedger, lagging } from "./rows.ts";
+import type { FoundEntry, PlacedEntry, RowsPage, Store } from "./store.ts";
 
-/** A page takes some 4 ms, in which orders wait. */
-const pageSize = 250;
+/** A page takes some 15 ms, in which orders wait. */
+export const pageSize = 1000;
 
 /** Awaited before each page of a long read, so that others are served. */
 export type Pause = () => Promise<void>;
@@ -27,19 +27,8 @@ export function pauses({ rests, signal }: { rests: boolean; signal?: AbortSignal
 }
 
 /**
- * Reads the rows of the journal up to where it ends now, in the order of commits, a page at a time. Orders go on in
- * between.
- */
-export async function* readJournal(
-  store: Store,
-  pause: Pause = nextTurn,
-): AsyncGenerator<readonly JournalRow[]> {
-  const { position: through } = await store.journalEnd();
-  yield* pages((page) => store.journal(page), { through }, pause);
-}
-
-/**
- * Reads the entries of the journal in the same way as `readJournal`, each checked.
+ * Reads the entries of the journal up to where it ends now, in the order of commits, a page at a time, each checked. Orders
+ * go on in between.
  * @param at a past time, up to which entries are read
  * @throws DamagedLedger if one was changed or is missing; for the last one of an account only at the end
  */
@@ -47,10 +36,10 @@ export async function* readEntries(
   store: Store,
   at: Date | undefined,
   pause: Pause = nextTurn,
-): AsyncGenerator<readonly PlacedEntry[]> {
+): AsyncGenerator<readonly FoundEntry[]> {
   const { position: through, entries } = await store.journalEnd();
   let unread = entries;
-  for await (const page of pages((page) => store.entries(page), { after: 0, through }, pause)) {
+  for await (const page of pages(store, { after: 0, through }, pause)) {
     unread -= page.length;
     yield at === undefined ? page : page.filter(({ entry }) => entry.time <= at);
   }
@@ -69,26 +58,50 @@ export async function* readPeriod(
   store: Store,
   { start, end }: { readonly start: Date; readonly end: Date },
   pause: Pause = nextTurn,
-): AsyncGenerator<readonly PlacedEntry[]> {
+): AsyncGenerator<readonly FoundEntry[]> {
   const places = await store.positionsBetween(idsOfTime(start, end));
   if (places === undefined) return;
   const range = { after: places.first - 1, through: places.last };
-  for await (const page of pages((page) => store.entries(page), range, pause)) {
+  for await (const page of pages(store, range, pause)) {
     yield page.filter(({ entry }) => entry.time >= start && entry.time < end);
   }
 }
 
-async function* pages<Row extends { readonly position: number }>(
-  read: (page: JournalPage) => Promise<readonly Row[]>,
-  range: { readonly after?: number; readonly through: number },
+function pages(
+  store: Store,
+  { after, through }: { readonly after: number; readonly through: number },
+  pause: Pause,
+): AsyncGenerator<readonly FoundEntry[]> {
+  const read = (last: PlacedEntry | undefined) =>
+    store.entries({ after: last?.position ?? after, through, limit: pageSize });
+  return pagesOf(read, pause);
+}
+
+/**
+ * Reads the rows of a table as they are, in the order of their primary keys, a page at a time.
+ */
+export function readRows<Name extends keyof AuditedRows>(
+  store: Store,
+  name: Name,
+  pause: Pause = nextTurn,
+  range: Omit<RowsPage, "limit"> = {},
+): AsyncGenerator<readonly AuditedRow<Name>[]> {
+  const read = (last: AuditedRow<Name> | undefined) =>
+    store.rows(name, { ...range, after: last?.place ?? range.after, limit: pageSize });
+  return pagesOf(read, pause);
+}
+
+/** Pages up to an empty one. */
+async function* pagesOf<Row>(
+  read: (last: Row | undefined) => Promise<readonly Row[]>,
   pause: Pause,
 ): AsyncGenerator<readonly Row[]> {
-  for (let { after } = range; ; ) {
+  for (let last: Row | undefined; ; ) {
     await pause();
-    const rows = await read({ ...range, after, limit: pageSize });
+    const rows = await read(last);
+    if (rows.length === 0) return;
     yield rows;
-    if (rows.length < pageSize) return;
-    after = rows.at(-1)?.position;
+    last = rows.at(-1);
   }
 }
 

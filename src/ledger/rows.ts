@@ -17,22 +17,22 @@ import type { KeptRefusal } from "../core/service.ts";
 
 /** The rows of a ledger's tables, their codecs, and the hashes that show an edit. Times are in milliseconds since 1970. */
 
-/** The tables beside the journal, as an audit reads them. */
+/** The tables as an audit reads them. */
 export interface AuditedRows {
   readonly account: AccountRow;
+  readonly journal: JournalRow;
   readonly accepted_table: AcceptedTableRow;
   readonly identity_key: IdentityKeyRow;
   readonly rate_table: RateTableRow;
   readonly refusal: RefusalRow & { readonly position: number };
 }
 
-export const primaryKeys = {
-  account: "pesel",
-  accepted_table: "epoch",
-  identity_key: "id",
-  rate_table: "id",
-  refusal: "position",
-} as const satisfies Record<keyof AuditedRows, string>;
+export type AuditedRow<Name extends keyof AuditedRows> = AuditedRows[Name] & {
+  /** The primary key. */
+  readonly place: string | number;
+  /** The names of the indexes that do not find the row, or its words, each after a space. */
+  readonly lacking: string;
+};
 
 /**
  * A contradiction in the ledger: it was changed by hand, or by its disk. Requests that need the damaged part fail with

@@ -32,7 +32,7 @@ import type {
   TillRequest,
 } from "../core/service.ts";
 import { planSuspension, type TradingRequest } from "../core/suspension.ts";
-import { accountAt, accountsAt, entriesOf } from "./as-of.ts";
+import { accountAt, entriesOf, listedAt } from "./as-of.ts";
 import { auditLedger } from "./audit.ts";
 import { type DecisionRules, Decisions, failureOf, refusalsAtMost, Uncommitted } from "./decision.ts";
 import { exportJournal } from "./export.ts";
@@ -46,7 +46,7 @@ import { personalDataOf } from "./personal-data.ts";
 import { positionOf } from "./position.ts";
 import { proofOf } from "./proof.ts";
 import { DamagedLedger, unlessDamaged } from "./rows.ts";
-import type { AccountsPage, FoundEntry, Store, StoredAccount } from "./store.ts";
+import type { FoundEntry, Store, StoredAccount } from "./store.ts";
 import { tillOf } from "./till.ts";
 
 /** The least characters of an id by which a receipt is found: its time, to 65 seconds. */
@@ -210,12 +210,15 @@ export class LedgerService implements ExchangeService {
   }
 
   async entries({ after, limit }: EntriesRequest): Promise<EntriesPage> {
-    const known = after?.toLowerCase();
-    const isId = known === undefined || isEntryId(known);
-    const found = isId ? await this.#store.entriesAfter(known, limit) : undefined;
-    if (found === undefined) throw invalid("after", "is not the id of an entry");
-    const items = found.map(receiptOf);
-    return { items, next: items.at(-1)?.id ?? known };
+    const position = after === undefined ? 0 : await this.#positionOf(after.toLowerCase());
+    if (position === undefined) throw invalid("after", "is not the id of an entry");
+    const items = (await this.#store.entries({ after: position, limit })).map(receiptOf);
+    return { items, next: items.at(-1)?.id ?? after?.toLowerCase() };
+  }
+
+  async #positionOf(id: string): Promise<number | undefined> {
+    if (!isEntryId(id)) return undefined;
+    return (await this.#store.positionsBetween({ first: id, last: id }))?.first;
   }
 
   follow(request: FollowRequest): AsyncIterable<readonly Receipt[]> {
@@ -229,10 +232,11 @@ export class LedgerService implements ExchangeService {
   async accounts({ limit, cursor, name, at }: AccountsRequest): Promise<Page<ListedAccount>> {
     this.#requireSettled(at);
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
-    const { items, last } =
-      at === undefined
-        ? await this.#accountsNow({ after, limit, name })
-        : await accountsAt(this.#store, { after, limit, name, at }, this.#pause());
+    const found = await this.#store.accounts({ after, limit: limit + 1, name });
+    const page = found.slice(0, limit);
+    const then = at && (await Promise.all(page.map((account) => listedAt(this.#store, account, at))));
+    const items = then?.filter((account) => account !== undefined) ?? page;
+    const last = found.length > limit ? page.at(-1)?.pesel : undefined;
     return last === undefined ? { items, next: undefined } : this.#pageUpTo(last, items);
   }
 
@@ -252,12 +256,6 @@ export class LedgerService implements ExchangeService {
     if (newest?.[0] !== undefined) return newest[0].entry.id;
     const first = await unlessDamaged(this.#store.statement(pesel, { before: 2, limit: 1 }));
     return first?.[0]?.entry.id;
-  }
-
-  async #accountsNow({ limit, ...page }: AccountsPage) {
-    const found = await this.#store.accounts({ ...page, limit: limit + 1 });
-    const items = found.slice(0, limit);
-    return { items, last: found.length > limit ? items.at(-1)?.pesel : undefined };
   }
 
   async position(at?: Date, signal?: AbortSignal): Promise<Position> {

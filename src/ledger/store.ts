@@ -1,7 +1,7 @@
 import type { Account } from "../core/account.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { RateTable, TableInForce, TableLedger } from "../core/rates.ts";
-import type { AuditedRows, JournalRow, NewEpoch, Refusal, SealedEntry } from "./rows.ts";
+import type { AuditedRow, AuditedRows, NewEpoch, Refusal, SealedEntry } from "./rows.ts";
 
 /**
  * The port to a database, which keeps accounts, the journal and rate tables. One suite, test/ledger/store.contract.ts,
@@ -30,31 +30,17 @@ export interface Store extends TableLedger {
     page: { before?: number | undefined; limit: number },
   ): Promise<readonly FoundEntry[]>;
   /**
-   * The journal in the order of commits: what is committed later has a higher position. Positions may have gaps.
+   * The journal in the order of commits: what is committed later has a higher position. Positions may have gaps. It ends
+   * before a damaged entry, and fails with DamagedLedger if that is the first.
    */
   entries(page: JournalPage): Promise<readonly PlacedEntry[]>;
-  /** Rows of the journal as they are, although they may be damaged. */
-  journal(page: JournalPage): Promise<readonly JournalRow[]>;
   journalEnd(): Promise<JournalEnd>;
-  /**
-   * Entries in the order of commits, from the one after the entry with the id `after`, or from the first on, and up to a
-   * damaged one. Undefined if there is no entry with this id. Fails with DamagedLedger if the first is damaged.
-   */
-  entriesAfter(after: string | undefined, limit: number): Promise<readonly FoundEntry[] | undefined>;
   /** Entries with these ids, in no order. */
   entriesBetween(ids: IdRange, limit: number): Promise<readonly FoundEntry[]>;
   /** The places in the journal of the first and the last of the entries with these ids; undefined if there are none. */
   positionsBetween(ids: IdRange): Promise<{ readonly first: number; readonly last: number } | undefined>;
-  /** Rows of a table beside the journal as they are, although they may be damaged, from the one after `after`. */
-  rows<Name extends keyof AuditedRows>(
-    name: Name,
-    page: { after?: string | number | undefined; limit: number },
-  ): Promise<AuditedRows[Name][]>;
-  /** The rows from the one after `after` up to `through` that are not found by an index of their table, with its name. */
-  unindexed(
-    table: IndexedTable,
-    range: { after?: string | number | undefined; through?: string | number | undefined },
-  ): Promise<readonly UnindexedRow[]>;
+  /** Rows of a table as they are, although they may be damaged, by their primary keys. */
+  rows<Name extends keyof AuditedRows>(name: Name, page: RowsPage): Promise<AuditedRow<Name>[]>;
   /** PESELs after `after` up to `through` that words of names lead to, and that have no account. */
   orphanWords(range: { after?: string | undefined; through?: string | undefined }): Promise<string[]>;
   /** The refusals of one person's requests, oldest first, and the words of names by which the account is found. */
@@ -141,13 +127,13 @@ export interface FoundEntry extends SealedEntry {
   readonly reversedBy: string | undefined;
 }
 
-export interface PlacedEntry extends SealedEntry {
+export interface PlacedEntry extends FoundEntry {
   readonly position: number;
 }
 
 /** Up to `limit` entries after the position `after`, none past the position `through`. */
 export interface JournalPage {
-  readonly after?: number | undefined;
+  readonly after: number;
   readonly through?: number | undefined;
   readonly limit: number;
 }
@@ -161,10 +147,11 @@ export interface JournalEnd {
   readonly entries: number;
 }
 
-export type IndexedTable = "journal" | "refusal" | "name_word" | "rate_table";
-
-export interface UnindexedRow extends Partial<JournalRow> {
-  readonly missing_in: string;
+/** Up to `limit` rows with primary keys after `after`, none past `through`. */
+export interface RowsPage {
+  readonly after?: string | number | undefined;
+  readonly through?: number | undefined;
+  readonly limit: number;
 }
 
 /** The ids, which are UUIDs, from `first` to `last`. */

@@ -3,13 +3,6 @@ import { Connection } from "./connection.ts";
 import { ConnectionLost } from "./failures.ts";
 import type { PostgresHost, PostgresPlace } from "./url.ts";
 
-export interface Lease {
-  /** A time of `performance.now()`. Work still under way then fails as lost. */
-  readonly deadline: number;
-  /** Whether this goes before others that wait for a connection. */
-  readonly first?: boolean;
-}
-
 /**
  * At most `poolSize` connections, all to the same host: after a fail-over the old primary may still answer, with data that
  * is out of date.
@@ -35,11 +28,12 @@ export class Pool {
 
   /**
    * Works on a connection that is its own until it is done.
+   * @param deadline a time of `performance.now()`. Work still under way then fails as lost.
    * @throws ConnectionLost, and whatever `work` throws
    */
-  async use<T>({ deadline, first = false }: Lease, work: (connection: Connection) => Promise<T>): Promise<T> {
+  async use<T>(deadline: number, work: (connection: Connection) => Promise<T>): Promise<T> {
     if (this.#isClosing) throw closedHere();
-    await this.#takeSlot(deadline, first);
+    await this.#takeSlot(deadline);
     let connection: Connection | undefined;
     let timer: NodeJS.Timeout | undefined;
     try {
@@ -63,7 +57,7 @@ export class Pool {
     this.#isClosing = true;
     const deadline = performance.now() + limits.closeMs;
     const slots = Array.from({ length: this.#place.poolSize });
-    await Promise.allSettled(slots.map(() => this.#takeSlot(deadline, false)));
+    await Promise.allSettled(slots.map(() => this.#takeSlot(deadline)));
     this.#isClosed = true;
     for (const connection of this.#all) connection.destroy();
   }
@@ -123,7 +117,7 @@ export class Pool {
     throw failure ?? new ConnectionLost("it did not answer in time");
   }
 
-  #takeSlot(deadline: number, first: boolean): Promise<void> {
+  #takeSlot(deadline: number): Promise<void> {
     if (this.#slots > 0) {
       this.#slots -= 1;
       return Promise.resolve();
@@ -137,8 +131,7 @@ export class Pool {
         this.#waiting.splice(this.#waiting.indexOf(take), 1);
         reject(new ConnectionLost("all connections to the database are busy"));
       }, deadline - performance.now());
-      if (first) this.#waiting.unshift(take);
-      else this.#waiting.push(take);
+      this.#waiting.push(take);
     });
   }
 

@@ -83,7 +83,6 @@ export class PostgresStore extends SqlReader implements Store {
     const limitMs = Math.min(this.#place.deadlineMs, limits.settledAfterMs);
     const transaction = new Transaction(lookups, decide, limitMs);
     return this.#persist((connection) => transaction.try(connection), {
-      first: true,
       isRetryable: (error) => isRetryable(error) || transaction.isRace(error),
       mayBeDone: () => transaction.mayBeDone,
     });
@@ -102,9 +101,7 @@ export class PostgresStore extends SqlReader implements Store {
   async ping(): Promise<void> {
     const deadline = performance.now() + limits.pingMs;
     try {
-      await this.#pool.use({ deadline, first: true }, (connection) =>
-        connection.query("select 1 from fx_schema"),
-      );
+      await this.#pool.use(deadline, (connection) => connection.query("select 1 from fx_schema"));
     } catch (error) {
       throw storageFailure(error, this.#place, "nothing changed");
     }
@@ -153,7 +150,6 @@ export class PostgresStore extends SqlReader implements Store {
     work: (connection: Connection) => Promise<T>,
     options: {
       tryMs?: number;
-      first?: boolean;
       isRetryable?: (error: unknown) => boolean;
       mayBeDone?: () => boolean;
     } = {},
@@ -166,7 +162,7 @@ export class PostgresStore extends SqlReader implements Store {
         // One that hangs gets half of the time, so that there is some left for another.
         const { tryMs = Math.min(end - performance.now(), deadlineMs / 2) } = options;
         const deadline = performance.now() + tryMs;
-        return await this.#pool.use({ deadline, first: options.first ?? false }, work);
+        return await this.#pool.use(deadline, work);
       } catch (error) {
         // A connection that the deadline cut does not know what was wrong, but the try before it may. A race is no fault.
         // Timers count whole milliseconds.

@@ -85,16 +85,10 @@ export function listedAccount(row: object): StoredAccount | DamagedAccount {
   }
 }
 
-/** @throws DamagedLedger if the row does not hold a whole entry */
-export function linkedEntry(row: object): SealedEntry {
-  const { entry: text, hash, hash_before } = row as EntryFound;
-  return sealedEntry(text, hash, hash_before);
-}
-
 /** @throws DamagedLedger if the row does not hold a whole entry, or its reversal is one of another account */
 export function foundEntry(row: object): FoundEntry {
-  const { reversed_by, reversed_for } = row as EntryFound;
-  const sealed = linkedEntry(row);
+  const { entry, hash, hash_before, reversed_by, reversed_for } = row as EntryFound;
+  const sealed = sealedEntry(entry, hash, hash_before);
   const { id, pesel } = sealed.entry;
   if (reversed_for !== null && peselText(reversed_for) !== pesel) {
     throw new DamagedLedger(`the entry ${id} is undone by one of another account, ${reversed_by}`);

@@ -3,14 +3,13 @@ import { lastHouseNumber } from "../core/house.ts";
 import type { Pesel } from "../core/pesel.ts";
 import type { Acceptance, AcceptedTable, RateTable, TableInForce, TableLedger } from "../core/rates.ts";
 import {
+  type AuditedRow,
   type AuditedRows,
   DamagedLedger,
   decodeRefusal,
   decodeTable,
-  type JournalRow,
   lagging,
   portRow,
-  primaryKeys,
   type RateTableRow,
   type RefusalRow,
 } from "../ledger/rows.ts";
@@ -20,35 +19,37 @@ import type {
   Decision,
   FoundEntry,
   IdRange,
-  IndexedTable,
   JournalEnd,
   JournalPage,
   LedgerView,
   Lookup,
   PlacedEntry,
+  RowsPage,
   Store,
   StoredAccount,
-  UnindexedRow,
 } from "../ledger/store.ts";
+import { decodeAcceptedTable, decodeInForce, foundEntry, listedAccount, requireChain } from "./found.ts";
 import {
-  decodeAcceptedTable,
-  decodeInForce,
-  foundEntry,
-  linkedEntry,
-  listedAccount,
-  requireChain,
-} from "./found.ts";
-import {
-  hashBefore,
+  auditedColumns,
+  type ByIndex,
   type SqlParameter,
   type SqlRow,
   selectAccounts,
   selectEntries,
   selectInForce,
-  selectUnindexed,
 } from "./statements.ts";
 
 const [least, greatest] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+/** An expression is in no index, so a rate table that its index lacks is read, too. */
+const primaryKeys: Readonly<Record<keyof AuditedRows, string>> = {
+  account: "pesel",
+  journal: "position",
+  accepted_table: "epoch",
+  identity_key: "id",
+  rate_table: "id || ''",
+  refusal: "position",
+};
+
 /** No letter sorts after it. */
 const lastLetter = "\u{10ffff}";
 
@@ -66,8 +67,8 @@ export abstract class SqlReader {
   protected selectPatiently(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
     return this.select(sql, ...parameters);
   }
-  /** See `selectUnindexed`. */
-  protected abstract byIndex(index: string, one: string, own: string, isIndexed: string): string;
+  /** See `ByIndex`. */
+  protected abstract byIndex(...terms: Parameters<ByIndex>): string;
   /** Reads rows with a statement that goes by indexes, however few rows there are. */
   protected selectByIndex(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
     return this.select(sql, ...parameters);
@@ -104,20 +105,18 @@ export abstract class SqlReader {
     return requireChain(pesel, found, { before, limit });
   }
 
-  async entries({ after = least, through = greatest, limit }: JournalPage): Promise<PlacedEntry[]> {
-    const sql =
-      `select position, entry, hash, ${hashBefore("journal")} as hash_before from journal ` +
-      "where position > ?1 and position <= ?2 order by position limit ?3";
-    const rows = await this.select(sql, after, through, limit);
-    return rows.map((row) => ({ position: Number(row.position), ...linkedEntry(row) }));
-  }
-
-  async journal({ after = least, through = greatest, limit }: JournalPage): Promise<JournalRow[]> {
-    const sql =
-      "select position, pesel, sequence, entry, hash from journal " +
-      "where position > ?1 and position <= ?2 order by position limit ?3";
-    const rows = await this.select(sql, after, through, limit);
-    return rows.map((row) => portRow<JournalRow>(row));
+  async entries({ after, through = greatest, limit }: JournalPage): Promise<PlacedEntry[]> {
+    const sql = `${selectEntries} where journal.position > ?1 and journal.position <= ?2 order by journal.position limit ?3`;
+    const entries: PlacedEntry[] = [];
+    for (const row of await this.select(sql, after, through, limit)) {
+      try {
+        entries.push({ position: Number(row.position), ...foundEntry(row) });
+      } catch (error) {
+        if (entries.length === 0 || !(error instanceof DamagedLedger)) throw error;
+        break;
+      }
+    }
+    return entries;
   }
 
   async journalEnd(): Promise<JournalEnd> {
@@ -135,18 +134,6 @@ export abstract class SqlReader {
     };
   }
 
-  async entriesAfter(after: string | undefined, limit: number): Promise<FoundEntry[] | undefined> {
-    if (after === undefined) {
-      const rows = await this.select(`${selectEntries} order by journal.position limit ?1`, limit);
-      return wholeEntries(rows);
-    }
-    // The entry with this id comes first, unless there is none.
-    const from = "where journal.position >= (select position from journal where id = ?1)";
-    const sql = `${selectEntries} ${from} order by journal.position limit ?2`;
-    const [known, ...rows] = await this.select(sql, after, limit + 1);
-    return known && wholeEntries(rows);
-  }
-
   async entriesBetween({ first, last }: IdRange, limit: number): Promise<FoundEntry[]> {
     const sql = `${selectEntries} where journal.id between ?1 and ?2 limit ?3`;
     return (await this.select(sql, first, last, limit)).map(foundEntry);
@@ -162,29 +149,18 @@ export abstract class SqlReader {
 
   async rows<Name extends keyof AuditedRows>(
     name: Name,
-    { after, limit }: { after?: string | number | undefined; limit: number },
-  ): Promise<AuditedRows[Name][]> {
-    const key = primaryKeys[name];
-    const words =
-      "coalesce((select string_agg(word, ' ') from name_word where name_word.pesel = account.pesel), '') as words";
-    const columns = name === "account" ? `account.*, ${words}` : "*";
-    const [where, place] = after === undefined ? ["", []] : [`where ${key} > ?2`, [after]];
-    const sql = `select ${columns} from ${name} ${where} order by ${key} limit ?1`;
-    const rows = await this.select(sql, limit, ...place);
-    return rows.map((row) => portRow<AuditedRows[Name]>(row));
-  }
-
-  async unindexed(
-    table: IndexedTable,
-    { after, through }: Parameters<Store["unindexed"]>[1],
-  ): Promise<UnindexedRow[]> {
-    const [first, last] = table === "rate_table" ? ["", lastLetter] : [least, greatest];
-    const rows = await this.selectByIndex(
-      selectUnindexed(table, this.byIndex),
-      after ?? first,
-      through ?? last,
-    );
-    return rows.map((row) => portRow<UnindexedRow>(row));
+    { after, through, limit }: RowsPage,
+  ): Promise<AuditedRow<Name>[]> {
+    const place = primaryKeys[name];
+    const bounds = [
+      { sign: ">", value: after },
+      { sign: "<=", value: through },
+    ].filter((bound): bound is { sign: string; value: string | number } => bound.value !== undefined);
+    const where = bounds.map(({ sign }, index) => `and ${place} ${sign} ?${index + 2}`).join(" ");
+    const columns = `${place} as place, ${auditedColumns(name, this.byIndex)}`;
+    const sql = `select ${columns} from ${name} where true ${where} order by ${place} limit ?1`;
+    const rows = await this.selectByIndex(sql, limit, ...bounds.map(({ value }) => value));
+    return rows.map((row) => portRow<AuditedRow<Name>>(row));
   }
 
   async orphanWords({ after, through }: Parameters<Store["orphanWords"]>[0]): Promise<string[]> {
@@ -247,23 +223,6 @@ export abstract class SqlReader {
     const [row] = await this.select("select * from rate_table where id = ?1", id);
     return row && decodeTable(row as unknown as RateTableRow);
   }
-}
-
-/**
- * The entries before the first damaged one.
- * @throws DamagedLedger if that is the first
- */
-function wholeEntries(rows: readonly SqlRow[]): FoundEntry[] {
-  const entries: FoundEntry[] = [];
-  for (const row of rows) {
-    try {
-      entries.push(foundEntry(row));
-    } catch (error) {
-      if (entries.length === 0 || !(error instanceof DamagedLedger)) throw error;
-      break;
-    }
-  }
-  return entries;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { IndexedTable } from "../ledger/store.ts";
+import type { AuditedRows } from "../ledger/rows.ts";
 
 /** The SQL that both stores share. Its parameters are ?1, ?2 and so on. */
 
@@ -27,12 +27,11 @@ export function valuesOf(rows: readonly object[], name: string): (string | numbe
 }
 
 /**
- * The indexes beside primary keys, by table, each with columns that identify a row. `place` is the order of a page, and
- * `content` identifies a row by what is in no index, so that the row itself is read.
+ * The indexes beside primary keys, each with columns that identify a row. `content` identifies a row by what is in no
+ * index, so that the row itself is read.
  */
 const indexed = {
   journal: {
-    place: "own.position",
     content: "hash",
     indexes: {
       journal_id: ["id"],
@@ -42,13 +41,11 @@ const indexed = {
     },
   },
   refusal: {
-    place: "own.position",
     content: "hash",
     indexes: { refusal_key: ["idempotency_key", "pesel"], refusal_time: ["refused_at", "position"] },
   },
-  name_word: { place: "own.pesel", content: "pesel + 0", indexes: { name_word_word: ["word", "pesel"] } },
+  name_word: { content: "pesel + 0", indexes: { name_word_word: ["word", "pesel"] } },
   rate_table: {
-    place: "own.id || ''",
     content: "id || ''",
     indexes: { rate_table_id: ["id"], rate_table_effective_date: ["source", "effective_date", "id"] },
   },
@@ -57,40 +54,50 @@ const indexed = {
 const partial = ["journal_key", "journal_reverses"];
 
 /**
- * Finds the rows of a page that are not found by an index, with its name as `missing_in`.
- * @param by the database's SQL after `from … as one`, which finds by this index alone the row with the columns of `own`
+ * The database's SQL after `from … as one`, which finds by this index alone the row with the columns of `own`.
+ * @param isIndexed the condition of a partial index, or true
  */
-export function selectUnindexed(
-  table: IndexedTable,
-  by: (index: string, one: string, own: string, isIndexed: string) => string,
-): string {
-  const { place, content, indexes } = indexed[table];
-  const selects = Object.entries<readonly string[]>(indexes).map(([index, columns]) => {
-    const [first] = columns;
+export type ByIndex = (index: string, one: string, own: string, isIndexed: string) => string;
+
+/** An expression for the names of the indexes, each after a space, that do not find a row of the table. */
+function lackingIn(table: keyof typeof indexed, by: ByIndex): string {
+  const { content, indexes } = indexed[table];
+  const names = Object.entries<readonly string[]>(indexes).map(([index, columns]) => {
     const of = (row: string) => columns.map((column) => `${row}.${column}`).join(", ");
-    const found = by(
-      index,
-      of("one"),
-      of("own"),
-      partial.includes(index) ? `one.${first} is not null` : "true",
-    );
-    // With "is not null" as a condition of `where`, the database could read the page through the index that is checked.
-    return (
-      `select '${index}' as missing_in, own.* from ${table} as own where ${place} > ?1 and ${place} <= ?2 ` +
-      `and case when own.${first} is null then false else ` +
-      `(select one.${content} from ${table} as one ${found}) is distinct from own.${content} end`
-    );
+    const isIndexed = partial.includes(index) ? `one.${columns[0]} is not null` : "true";
+    const found = `(select one.${content} from ${table} as one ${by(index, of("one"), of(table), isIndexed)})`;
+    const isExpected = `${table}.${columns[0]} is not null`;
+    return `case when ${isExpected} and ${found} is distinct from ${table}.${content} then ' ${index}' else '' end`;
   });
-  return selects.join(" union all ");
+  return names.join(" || ");
+}
+
+/** The columns of each table, as an audit reads them, with the names of indexes that lack the row as `lacking`. */
+export function auditedColumns(table: keyof AuditedRows, by: ByIndex): string {
+  switch (table) {
+    case "account": {
+      const lacking = `max(${lackingIn("name_word", by)})`;
+      const ofWords = (column: string) =>
+        `coalesce((select ${column} from name_word where name_word.pesel = account.pesel), '')`;
+      return `account.*, ${ofWords("string_agg(word, ' ')")} as words, ${ofWords(lacking)} as lacking`;
+    }
+    case "journal":
+      return `position, pesel, sequence, entry, hash, ${lackingIn(table, by)} as lacking`;
+    case "refusal":
+    case "rate_table":
+      return `${table}.*, ${lackingIn(table, by)} as lacking`;
+    default:
+      return "*, '' as lacking";
+  }
 }
 
 /** The hash of the entry before this one in its account. */
-export const hashBefore = (entry: string): string =>
+const hashBefore = (entry: string): string =>
   `(select one.hash from journal as one where one.pesel = ${entry}.pesel and one.sequence = ${entry}.sequence - 1)`;
 
 /** Entries as `foundEntry` reads them. */
 export const selectEntries =
-  "select journal.id, journal.entry, journal.hash, " +
+  "select journal.position, journal.id, journal.entry, journal.hash, " +
   `${hashBefore("journal")} as hash_before, later.id as reversed_by, later.pesel as reversed_for ` +
   "from journal left join journal as later on later.reverses = journal.id";
 

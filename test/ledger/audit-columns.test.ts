@@ -128,10 +128,15 @@ for (const { name, database } of adapters) {
       await made.run(`delete from ${table} where ${rowIs(row)}`);
       await withoutIndex(made, index, overriding(insertOf(table, row)));
       const { findings } = await service.audit();
+      const which =
+        { rate_table: `a row for table ${row.number}`, refusal: `a row for refusal ${row.position}` }[
+          table
+        ] ?? /^a row/;
       assert.deepEqual(
         findings.map(({ problem }) => problem),
         [`index ${index}`],
       );
+      assert.match(findings[0]?.recomputed ?? "", new RegExp(which));
       await made.run(`reindex ${name === "postgres:" ? "index " : ""}${index}`);
       assert.deepEqual((await service.audit()).findings, []);
     }

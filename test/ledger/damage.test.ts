@@ -36,7 +36,9 @@ async function filled(t: TestContext, database: NonNullable<(typeof adapters)[nu
   const other = await service.change(cash("deposit", mine, "7", "put"));
   await service.change(cash("withdrawal", closed, "1000"));
   await service.change({ kind: "closing", pesel: closed });
-  const known = new Set((await store.journal({ limit: 100 })).map((row) => decodeEntry(row).entry.id));
+  const known = new Set(
+    (await store.rows("journal", { limit: 100 })).map((row) => decodeEntry(row).entry.id),
+  );
   await service.close();
   return { ledger: await damageable(shared), reversible: other.receiptId, reversed: receiptId, known };
 }

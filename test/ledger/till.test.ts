@@ -28,7 +28,7 @@ for (const { name, open } of adapters) {
     const busy = tills.filter(({ entries }) => entries > 0);
     assert.ok(busy.length > 3 && busy.length < tills.length);
     assert.equal(new Set(busy.map(({ digest }) => digest)).size, busy.length);
-    const rows = await store.journal({ limit: 100_000 });
+    const rows = await store.rows("journal", { limit: 100_000 });
     const ids = new Set(busy.flatMap(({ first, last }) => [first?.id, last?.id]));
     assert.ok([...ids].every((id) => rows.some(({ entry }) => entry.startsWith(`{"id":"${id}"`))));
   });
@@ -90,7 +90,7 @@ test("A till's digest is the SHA-256 of the hashes of its entries, one a line, a
   await cash("deposit", "1", "ewa");
   await cash("withdrawal", "1", "ewa");
   const till = await service.till({ by: "ewa" });
-  const [, ...rows] = await store.journal({ limit: 10 });
+  const [, ...rows] = await store.rows("journal", { limit: 10 });
   const hashes = rows.map(({ hash }) => `${hash}\n`).join("");
   assert.equal(till.digest, createHash("sha256").update(hashes).digest("hex"));
   const [first, last] = rows.map(({ entry }) => JSON.parse(entry) as { id: string; time: number });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Entry } from "../../src/core/journal.ts";
 import type { Money } from "../../src/core/money.ts";
 import { auditLedger } from "../../src/ledger/audit.ts";
-import { readJournal } from "../../src/ledger/journal-reader.ts";
+import { readRows } from "../../src/ledger/journal-reader.ts";
 import { decodeEntry } from "../../src/ledger/rows.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import type { Asked } from "../support/asked.ts";
@@ -15,7 +15,7 @@ import { amountText } from "./wire.ts";
 /** All entries of a ledger, in the order in which they were committed. */
 export async function journalOf(store: Store): Promise<JournalEntry[]> {
   const journal: JournalEntry[] = [];
-  for await (const rows of readJournal(store)) {
+  for await (const rows of readRows(store, "journal")) {
     for (const row of rows) journal.push(journalEntry(decodeEntry(row).entry));
   }
   return journal;

@@ -30,7 +30,7 @@ test("A reader that goes on after the last position it saw misses no entry that 
   await Promise.all(writing);
   isOver = true;
   await reading;
-  const all = await reader.journal({ limit: 10_000 });
+  const all = await reader.rows("journal", { limit: 10_000 });
   assert.equal(all.length, 16 * (orders + 1));
   assert.deepEqual(
     seen,

@@ -101,7 +101,7 @@ describe("Conflicts of PostgreSQL transactions", () => {
       }),
     );
     assert.equal((await stores[0]?.accounts({ limit: 100 }))?.length, 20);
-    assert.equal((await stores[0]?.journal({ limit: 100 }))?.length, 20);
+    assert.equal((await stores[0]?.rows("journal", { limit: 100 }))?.length, 20);
   });
 
   for (const before of Array.from({ length: 8 }, (_, index) => index)) {

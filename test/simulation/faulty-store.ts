@@ -41,16 +41,13 @@ export class FaultyStore implements Store {
   account: Store["account"] = (pesel) => this.#store.account(pesel);
   accounts: Store["accounts"] = (page) => this.#store.accounts(page);
   statement: Store["statement"] = (pesel, page) => this.#store.statement(pesel, page);
-  journal: Store["journal"] = (page) => this.#store.journal(page);
   entries: Store["entries"] = (page) => this.#store.entries(page);
   journalEnd: Store["journalEnd"] = () => this.#store.journalEnd();
-  entriesAfter: Store["entriesAfter"] = (...page) => this.#store.entriesAfter(...page);
   entriesBetween: Store["entriesBetween"] = (...range) => this.#store.entriesBetween(...range);
   positionsBetween: Store["positionsBetween"] = (ids) => this.#store.positionsBetween(ids);
   rows: Store["rows"] = (name, page) => this.#store.rows(name, page);
   besideEntries: Store["besideEntries"] = (pesel) => this.#store.besideEntries(pesel);
   orphanWords: Store["orphanWords"] = (range) => this.#store.orphanWords(range);
-  unindexed: Store["unindexed"] = (...range) => this.#store.unindexed(...range);
   inForce: Store["inForce"] = () => this.#store.inForce();
   acceptedTables: Store["acceptedTables"] = () => this.#store.acceptedTables();
   acceptTable: Store["acceptTable"] = (table, accepted) => this.#store.acceptTable(table, accepted);
