@@ -86,12 +86,10 @@ export interface Plan
 /** The facts of the ledger, besides the account, on which a request is decided. */
 export interface Circumstances {
   /**
-   * The table in force.
-   * @throws FxError rates-unavailable
+   * The table that an order settles at.
+   * @throws FxError trading-suspended, rates-unavailable
    */
   readonly table: () => RateTable;
-  /** @throws FxError trading-suspended */
-  readonly requireTrading: () => void;
   /**
    * Refuses a deposit of a currency that the table in force does not quote.
    * @throws FxError rates-unavailable, unsupported-currency
@@ -207,7 +205,6 @@ export function planChange(
   if (account.blocked && !goesOnWhileBlocked(request.kind)) throw accountBlocked();
   switch (request.kind) {
     case "exchange": {
-      circumstances.requireTrading();
       const { exchange, account: after } = planExchange(account, request, circumstances.table());
       return { account: after, debited: exchange.sold, credited: exchange.bought, exchange };
     }

@@ -109,9 +109,9 @@ export class Chain {
     let plan: Plan;
     try {
       plan = planChange(this.#account, requestBehind(entry), {
-        table: () => table ?? recordedTable(exchange as Exchange),
-        requireTrading: () => {
+        table: () => {
           if (epoch?.isSuspended) throw new FxError("trading-suspended", "Trading was suspended.");
+          return table ?? recordedTable(exchange as Exchange);
         },
         // It is not known which table was in force then.
         requireQuoted: () => {},

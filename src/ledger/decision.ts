@@ -114,11 +114,13 @@ export class Decisions {
     const { time, newId, tableOf } = this.#rules;
     const account = this.#uncommitted.accounts.get(pesel) ?? this.#view.account(pesel);
     if (kind === "opening") requireAdult(pesel, warsawDate(time));
-    const table = () => tableOf(this.#view.inForce());
+    const inForce = () => this.#view.inForce();
     const plan = planChange(account, request, {
-      table,
-      requireTrading: () => requireTrading(this.#view.inForce()?.suspension),
-      requireQuoted: (currency) => requireQuoted(currency, table()),
+      table: () => {
+        requireTrading(inForce()?.suspension);
+        return tableOf(inForce());
+      },
+      requireQuoted: (currency) => requireQuoted(currency, tableOf(inForce())),
       entry: (id) => this.#entryOf(id),
     });
     const sequence = (account?.sequence ?? 0) + 1;

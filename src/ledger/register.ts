@@ -3,34 +3,12 @@ import { pln } from "../core/currency.ts";
 import { endOfTime, warsawTime } from "../core/date.ts";
 import { type Decimal, formatDecimal, powerOfTen } from "../core/decimal.ts";
 import type { Exchange } from "../core/exchange.ts";
-import type { Entry, EntryKind } from "../core/journal.ts";
+import type { Entry } from "../core/journal.ts";
 import { decimalOfMoney, knownDigits, type Money } from "../core/money.ts";
 import type { ExportRequest } from "../core/service.ts";
 import { visible } from "../core/visible.ts";
 import { type Pause, readEntries } from "./journal-reader.ts";
 import type { Store } from "./store.ts";
-
-/**
- * How the register names the lines of an entry, and the sign of their amounts. Only exchanges, and reversals of them,
- * have lines.
- */
-const linesOf: Readonly<Record<EntryKind, LineNames | undefined>> = {
-  exchange: { purchase: "kupno", sale: "sprzedaż", sign: 1n },
-  reversal: { purchase: "storno kupna", sale: "storno sprzedaży", sign: -1n },
-  opening: undefined,
-  deposit: undefined,
-  withdrawal: undefined,
-  renaming: undefined,
-  closing: undefined,
-  block: undefined,
-  unblock: undefined,
-};
-
-interface LineNames {
-  readonly purchase: string;
-  readonly sale: string;
-  readonly sign: 1n | -1n;
-}
 
 const headings = [
   ...["Lp.", "Data", "Godzina", "Rodzaj", "Waluta", "Ilość", "Kurs", "Wartość w PLN", "Tabela kursów"],
@@ -77,18 +55,23 @@ function line(cells: readonly string[]): string {
   return `${cells.join(";")}\r\n`;
 }
 
-/** The cells of each line of an entry, from "Rodzaj" on. Customers who exchange foreign currencies sell one and buy one. */
+/**
+ * The cells of each line of an entry, from "Rodzaj" on. Only exchanges, and reversals of them, have lines. Customers who
+ * exchange foreign currencies sell one and buy one.
+ */
 function lineCells({ id, kind, exchange, reverses = "" }: Entry): string[][] {
-  const names = linesOf[kind];
-  if (names === undefined || exchange === undefined) return [];
+  if (exchange === undefined) return [];
   const { sold, bought, bid, ask, table } = exchange;
+  const isUndone = kind === "reversal";
+  const [purchase, sale] = isUndone ? ["storno kupna", "storno sprzedaży"] : ["kupno", "sprzedaż"];
+  const sign = isUndone ? -1n : 1n;
   const value = plnValue(exchange);
   const cells = (name: string, money: Money, rate: Decimal | undefined) => {
     if (rate === undefined) return [];
-    const amounts = [amount(money, names.sign), decimal(rate, 4), amount(value, names.sign)];
+    const amounts = [amount(money, sign), decimal(rate, 4), amount(value, sign)];
     return [[name, money.currency, ...amounts, csvCell(table, ";"), id, reverses]];
   };
-  return [...cells(names.purchase, sold, bid), ...cells(names.sale, bought, ask)];
+  return [...cells(purchase, sold, bid), ...cells(sale, bought, ask)];
 }
 
 /** The side in PLN; between two foreign currencies the value of the sold one, rounded down as if it were paid out. */

@@ -68,7 +68,6 @@ class Book {
         if (inForce === undefined) throw new FxError("rates-unavailable", "There is no table.");
         return inForce;
       },
-      requireTrading: () => {},
       requireQuoted: () => {},
       entry: (id) => {
         const entry = this.entries.find((one) => one.id === id);
@@ -239,15 +238,14 @@ function circumstances(entry: Partial<Entry> = {}, reversedBy?: string): Circums
   const found = { entry: { ...deposit, ...entry }, reversedBy };
   return {
     table: () => table,
-    requireTrading: () => {},
     requireQuoted: () => {},
     entry: (id) => (id.toLowerCase() === undone ? found : undefined),
   };
 }
 
 const nowhere = circumstances();
-const failing = (code: "trading-suspended" | "rates-unavailable") => () => {
-  throw new FxError(code, "now");
+const suspended = () => {
+  throw new FxError("trading-suspended", "now");
 };
 
 /** The plan of an example, with some of it, or its account, replaced. */
@@ -392,9 +390,8 @@ describe("a request that the state of the account forbids", () => {
     assert.equal(plan("closing", { ...open, balances: [money(0n), money(0n, "USD")] }).account.closed, true);
   });
 
-  test("While trading is suspended only exchanges are refused, whatever the rates are", () => {
-    const requireTrading = failing("trading-suspended");
-    const where = { ...nowhere, requireTrading, table: failing("rates-unavailable") };
+  test("While trading is suspended only exchanges are refused", () => {
+    const where = { ...nowhere, table: suspended };
     assert.throws(() => plan("exchange", open, {}, where), { code: "trading-suspended" });
     for (const kind of changes.filter((each) => each !== "exchange")) plan(kind, undefined, {}, where);
   });

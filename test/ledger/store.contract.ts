@@ -331,15 +331,18 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.accounts({ limit: 1 }), [account]);
       const { pesel, name, surname, sequence } = account;
       const [row] = await store.rows("account", { limit: 1 });
-      assert.deepEqual(row, {
-        pesel,
-        name,
-        surname,
-        sequence,
-        words: row?.words,
-        place: Number(pesel),
-        lacking: "",
-      });
+      assert.deepEqual(
+        { ...row },
+        {
+          pesel,
+          name,
+          surname,
+          sequence,
+          words: row?.words,
+          place: Number(pesel),
+          lacking: "",
+        },
+      );
       assert.equal((await store.rows("account", { after: pesel, limit: 9 }))[0]?.pesel, pesels[1]);
     });
 
