@@ -74,12 +74,12 @@ if (isFast) {
 
 /**
  * A few files that import all of these: to load the same modules again for each takes as long as its tests. Two kinds
- * stay alone: a file whose hooks for each test would be those of all, and one that measures its process. The first test
- * lasts until all are loaded, since hooks after all tests run as soon as none is left.
+ * stay alone: a file whose hooks for each test would be those of all (but for one that closes what a test has opened,
+ * which is none of the others), and one that measures its process. The first test lasts until all are loaded, since hooks after all tests run as soon as none is left.
  */
 function bundles(files, most) {
   const staysAlone = (file) =>
-    /^(before|after)Each\(|process\.cpuUsage/m.test(readFileSync(new URL(file, root), "utf8"));
+    /^(before|after)Each\((?!closeAll)|process\.cpuUsage/m.test(readFileSync(new URL(file, root), "utf8"));
   const alone = files.filter(staysAlone);
   const together = files.filter((file) => !alone.includes(file));
   const folder = mkdtempSync(join(tmpdir(), "fx-tests-"));

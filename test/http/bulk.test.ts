@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { linesBeforeReading } from "../../src/wire/bulk.ts";
-import { adapters } from "../support/adapters.ts";
+import { engines } from "../support/adapters.ts";
 import { BulkClient, brief, linesType, sendBulk } from "../support/bulk.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
@@ -52,7 +52,7 @@ async function linesCounted(url: string): Promise<Record<string, number>> {
   return Object.fromEntries(counted.map(([, result, count]) => [result, Number(count)]));
 }
 
-for (const adapter of adapters) {
+for (const adapter of engines) {
   describe(`a batch over ${adapter.name}`, () => {
     test("A batch that is cut off and sent again does each of its lines once", async (t) => {
       const { url, service } = await opened(t, lasting, "", { store: await adapter.open(t) });

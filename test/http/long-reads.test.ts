@@ -9,7 +9,7 @@ import { sendSlow } from "../../src/http/answers.ts";
 import { LongReads } from "../../src/http/long-reads.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Caller } from "../../src/wire/role.ts";
-import { adapters } from "../support/adapters.ts";
+import { engines } from "../support/adapters.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { adult, now, opening, table, terms, today, tradedRates } from "../support/fixture.ts";
 import { openGate } from "../support/gate.ts";
@@ -258,7 +258,7 @@ function longestTurn(): () => number {
 const accounts = 1000;
 const entries = 10_000;
 
-for (const { name, open } of adapters) {
+for (const { name, open } of engines) {
   /** A server over a large ledger, whose service rests between pages. */
   const startLarge = async (t: TestContext) => {
     const store = await open(t);

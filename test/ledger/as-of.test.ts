@@ -5,7 +5,7 @@ import { entriesOf } from "../../src/ledger/as-of.ts";
 import { newEntryId } from "../../src/ledger/ids.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
-import { adapters } from "../support/adapters.ts";
+import { engines } from "../support/adapters.ts";
 import { appending, emptyAccount, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
 import { openInstance } from "../support/server.ts";
@@ -37,7 +37,7 @@ const balanceAt = async (service: LedgerService, minute: number) =>
 const customersAt = async (service: LedgerService, minute: number) =>
   (await service.position(minutes(minute))).currencies[0]?.customers;
 
-for (const { name, open } of adapters) {
+for (const { name, open } of engines) {
   test(`what was at a time has every entry up to it, and none after, over several pages of the journal, ${name}`, async (t) => {
     const service = await written(
       await open(t),
@@ -51,7 +51,7 @@ for (const { name, open } of adapters) {
   });
 }
 
-for (const { name, open } of adapters) {
+for (const { name, open } of engines) {
   test(`a statement has the entries of any period, some of one time, over any pages, ${name}`, async (t) => {
     const times = [0, 1, 1, 1, 2, 4, 4, 7];
     const store = await open(t);

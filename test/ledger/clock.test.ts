@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from "node:test";
 import type { Change } from "../../src/core/change.ts";
 import { pln } from "../../src/core/currency.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import { adapters } from "../support/adapters.ts";
+import { engines } from "../support/adapters.ts";
 import { adult, decimal, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 
@@ -20,7 +20,7 @@ const deposit = {
 } as const;
 const buy = { ...terms("buy 1 USD for PLN"), pesel: adult() };
 
-for (const { name, open } of adapters) {
+for (const { name, open } of engines) {
   /** A ledger with two accounts, and a clock that is turned by minutes. */
   async function start(t: TestContext) {
     const store = await open(t);

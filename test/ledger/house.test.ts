@@ -5,7 +5,7 @@ import { type HousePlace, houseNumber, housePlaces } from "../../src/core/house.
 import { parsePesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
-import { adapters } from "../support/adapters.ts";
+import { engines } from "../support/adapters.ts";
 import { adult, decimal, fixedRates, now, opening, terms, today } from "../support/fixture.ts";
 import { refuses, texts } from "../support/service.ts";
 
@@ -30,7 +30,7 @@ test("The numbers of the house's accounts are no PESELs", () => {
   }
 });
 
-for (const { name, open } of adapters) {
+for (const { name, open } of engines) {
   describe(`the house's own money over ${name}`, () => {
     const serviceOn = (store: Store, at = now) => new LedgerService(store, fixedRates(), () => at);
 

@@ -7,7 +7,7 @@ import type { ExchangeService, ExportRequest } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { adapters } from "../support/adapters.ts";
+import { engines } from "../support/adapters.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { seedEveryKind, seededPesels } from "../support/every-kind.ts";
 import { adult, decimal, identified, opening, table, terms, tradedRates } from "../support/fixture.ts";
@@ -49,7 +49,7 @@ async function openLedger(start: string, rates = table) {
   };
 }
 
-for (const { name, open } of adapters) {
+for (const { name, open } of engines) {
   test(`The register over ${name} adds up to the position of the house in each currency`, async (t) => {
     const service = await seedEveryKind(await open(t));
     const sums = new Map<string, bigint>();

@@ -5,11 +5,11 @@ import { addDays } from "../../src/core/date.ts";
 import type { Till } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { adapters } from "../support/adapters.ts";
+import { engines } from "../support/adapters.ts";
 import { seedEveryKind } from "../support/every-kind.ts";
 import { adult, decimal, opening, terms, tradedRates } from "../support/fixture.ts";
 
-for (const { name, open } of adapters) {
+for (const { name, open } of engines) {
   test(`The tills over ${name} of all days and all actors add up to the position, and have digests of their own`, async (t) => {
     const store = await open(t);
     const service = await seedEveryKind(store);

@@ -40,6 +40,9 @@ export const adapters: readonly Adapter[] = [
   ...(process.env.FX_TEST_POSTGRES === "none" ? [] : [adapterOf("postgres:", postgresDatabase)]),
 ];
 
+/** One SQLite and one PostgreSQL, for suites of what uses a store. The suites of the stores show that a file is as memory. */
+export const engines = adapters.filter(({ name }) => name !== "sqlite:");
+
 /** Two stores over one new database, as two processes have them; the same one twice where only one can be open. */
 export async function openTwice(adapter: Adapter, t: TestContext): Promise<[Store, Store]> {
   if (adapter.database === undefined) {

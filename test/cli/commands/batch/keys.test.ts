@@ -27,24 +27,17 @@ const order: fc.Arbitrary<Order> = fc.record({
 const form = fc.constantFrom("csv" as const, "ndjson" as const);
 type Form = "csv" | "ndjson";
 
-/** The same orders, or deposits, written otherwise: spaces, zeros, cases, and a column that fx does not know. */
-function written(form: Form, orders: readonly Order[], spelling = 0, asked: Asked = "orders"): string {
+/** The same orders written otherwise: spaces, zeros, cases, and a column that fx does not know. */
+function written(form: Form, orders: readonly Order[], spelling = 0): string {
   const [from, usd] = spelling % 2 === 0 ? ["PLN", "USD"] : ["pln", "usd"];
-  const header = asked === "orders" ? "pesel,from,to,toBuy,remark" : "kind,pesel,currency,amount,remark";
   const lines = orders.map(({ account, cents }, index) => {
     const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, "0")}${spelling > 1 ? "00" : ""}`;
     const pesel = adult(account);
-    if (form === "csv") {
-      const cells = asked === "orders" ? `${pesel}, ${from},${usd}` : `deposit,${pesel}, ${usd}`;
-      return `${cells},${amount},${spelling > 0 ? `remark ${index}` : ""}`;
-    }
-    if (asked === "deposits")
-      return `{"kind":"deposit", "pesel":"${pesel}","currency":"${usd}","amount":${amount}}`;
+    if (form === "csv") return `${pesel}, ${from},${usd},${amount},${spelling > 0 ? `remark ${index}` : ""}`;
     return `{ "pesel":"${pesel}","toBuy":${amount}, "from":"${from}","to":"${usd}"}`;
   });
-  return `${[...(form === "csv" ? [header] : []), ...lines].join("\n")}\n`;
+  return `${[...(form === "csv" ? ["pesel,from,to,toBuy,remark"] : []), ...lines].join("\n")}\n`;
 }
-type Asked = "orders" | "deposits";
 
 /** A ledger in memory with accounts, and a folder to run files from. */
 async function desk(t: TestContext) {
@@ -105,36 +98,35 @@ function mostOf(versions: readonly (readonly Order[])[]): string[] {
 }
 
 describe("the lines of a batch", () => {
-  for (const asked of ["orders", "deposits"] as const)
-    test(`The lines of ${asked}, moved, deleted, added, corrected and written differently, are done once each under one id`, async (t) => {
-      const open = await desk(t);
-      const file = fc.array(order, { maxLength: 12 });
-      const edit = fc.record({
-        order: fc.infiniteStream(fc.nat()),
-        keep: fc.infiniteStream(fc.boolean()),
-        added: fc.array(order, { maxLength: 3 }),
-        form,
-        spelling: fc.nat(2),
-      });
-      await fc.assert(
-        fc.asyncProperty(file, fc.array(edit, { maxLength: 4 }), async (first, edits) => {
-          const { run, done } = await open();
-          const versions = [first];
-          await run(written("csv", first, 0, asked), "b");
-          for (const { order, keep, added, form, spelling } of edits) {
-            const kept = (versions.at(-1) ?? []).filter(() => keep.next().value);
-            const moved = [...kept, ...added]
-              .map((one) => [order.next().value ?? 0, one] as const)
-              .sort(([a], [b]) => a - b)
-              .map(([, one]) => one);
-            versions.push(moved);
-            await run(written(form, moved, spelling, asked), "b");
-          }
-          assert.deepEqual(await done(), mostOf(versions));
-        }),
-        { numRuns: 60 },
-      );
+  test("The lines of a batch, moved, deleted, added, corrected and written differently, are done once each under one id", async (t) => {
+    const open = await desk(t);
+    const file = fc.array(order, { maxLength: 12 });
+    const edit = fc.record({
+      order: fc.infiniteStream(fc.nat()),
+      keep: fc.infiniteStream(fc.boolean()),
+      added: fc.array(order, { maxLength: 3 }),
+      form,
+      spelling: fc.nat(2),
     });
+    await fc.assert(
+      fc.asyncProperty(file, fc.array(edit, { maxLength: 4 }), async (first, edits) => {
+        const { run, done } = await open();
+        const versions = [first];
+        await run(written("csv", first), "b");
+        for (const { order, keep, added, form, spelling } of edits) {
+          const kept = (versions.at(-1) ?? []).filter(() => keep.next().value);
+          const moved = [...kept, ...added]
+            .map((one) => [order.next().value ?? 0, one] as const)
+            .sort(([a], [b]) => a - b)
+            .map(([, one]) => one);
+          versions.push(moved);
+          await run(written(form, moved, spelling), "b");
+        }
+        assert.deepEqual(await done(), mostOf(versions));
+      }),
+      { numRuns: 60 },
+    );
+  });
 });
 
 describe("refused lines", () => {
