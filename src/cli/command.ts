@@ -45,13 +45,6 @@ export class FxCommand extends Command {
       visibleArguments: (command) => help.visibleArguments(command === this ? show : command),
       visibleOptions: (command) => help.visibleOptions(command === this ? show : command),
     });
-    this.hook("preSubcommand", (_, command) => {
-      const [word = "show"] = this.args;
-      if (command !== show || word === "show" || word.startsWith("-") || show.registeredArguments.length > 0)
-        return;
-      const names = this.commands.map((each) => each.name()).join(", ");
-      throw new UsageError(`${fullName(this)} has no command "${word}". Its commands: ${names}.`);
-    });
     return show;
   }
 
@@ -60,9 +53,10 @@ export class FxCommand extends Command {
   }
 
   /** The options of a command that asks a service. */
-  target({ rates = false } = {}): this {
+  target({ rates = false, json = true }: { readonly rates?: boolean; readonly json?: boolean } = {}): this {
     this.setting("url").setting("allowPlainHttp");
-    return rates ? this.setting("rates", ", for a store in this process") : this;
+    if (rates) this.setting("rates", ", for a store in this process");
+    return json ? this.json() : this;
   }
 
   json(description = "print one JSON document"): this {

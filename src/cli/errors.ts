@@ -55,22 +55,6 @@ export class RequestFailed extends Error {
   }
 }
 
-/** The result cannot be written. */
-export class OutputFailed extends Error {
-  override readonly name = "OutputFailed";
-  /** The system's error code, such as ENOSPC. */
-  readonly code: string | undefined;
-  readonly request: SentRequest | undefined;
-  readonly hint: string | undefined;
-
-  constructor(cause: NodeJS.ErrnoException, request: SentRequest | undefined, hint?: string) {
-    super(`The output cannot be written (${reasonOf(cause)}).`, { cause });
-    this.code = cause.code;
-    this.request = request;
-    this.hint = hint;
-  }
-}
-
 /** Why the system did not do something, in its words: "no such file or directory". */
 export function reasonOf(error: unknown): string {
   const { errno = 0, code, message } = error as NodeJS.ErrnoException;
@@ -99,7 +83,6 @@ export interface Failure {
 export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof RequestFailed) return describeRequest(thrown);
   if (thrown instanceof Interrupted) return describeInterrupt(thrown);
-  if (thrown instanceof OutputFailed) return describeOutput(thrown);
   if (thrown instanceof FxError) return describeRefusal(thrown);
   if (thrown instanceof UsageError) return failure("usage", thrown.message, 2);
   if (thrown instanceof PlainHttpError) return failure("usage", thrown.message, 2, plainHttpHint);
@@ -177,8 +160,17 @@ function describeInterrupt({ signal, request }: Interrupted): Failure {
   return { ...described, hint: state === "sent" ? againWith(key) : resultWith(key), key };
 }
 
-function describeOutput({ message, code, request, hint }: OutputFailed): Failure {
-  const described = failure("output-failed", message, code === "EPIPE" ? 141 : 12, hint);
+/**
+ * A result that cannot be written.
+ * @param hint for a change without a request
+ */
+export function describeUnwritten(
+  error: NodeJS.ErrnoException,
+  request: SentRequest | undefined,
+  hint?: string,
+): Failure {
+  const message = `The output cannot be written (${reasonOf(error)}).`;
+  const described = failure("output-failed", message, error.code === "EPIPE" ? 141 : 12, hint);
   if (request?.state !== "done") return described;
   const { key } = request;
   return { ...described, hint: resultWith(key), key };

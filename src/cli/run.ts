@@ -8,8 +8,8 @@ import { fullName } from "./command.ts";
 import { Context } from "./context.ts";
 import {
   describeFailure,
+  describeUnwritten,
   Interrupted,
-  OutputFailed,
   tellFailure,
   tellWarning,
   UsageError,
@@ -67,7 +67,7 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   const unwritten = await written();
   if (unwritten?.code === undefined) return exit;
   const { request, ifUnwritten } = context.sending;
-  const failure = describeFailure(new OutputFailed(unwritten, request, ifUnwritten));
+  const failure = describeUnwritten(unwritten, request, ifUnwritten);
   // Where the reader has closed our output, as `head` does, only what was done is reported.
   if (failure.exit !== 141 || failure.hint !== null) {
     clearLine(stderr);

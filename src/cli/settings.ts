@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { Option } from "commander";
 import { UsageError } from "./errors.ts";
-import { holdsSecret, parseStoreTarget, parseTarget, sqliteAdvice } from "./target.ts";
+import { holdsSecret, parseStoreTarget, parseTarget } from "./target.ts";
 
 /** A form of values, such as a port or a path. */
 interface Form<V> {
@@ -230,7 +230,7 @@ export function parseSetting(name: SettingName, raw: unknown, place: string): un
     const isPlain = ["string", "number", "boolean"].includes(typeof item);
     const value = isPlain ? parse(isList ? String(item).trim() : String(item)) : undefined;
     if (value !== undefined) return value;
-    throw new UsageError([`${place} must be ${form}.`, sqliteAdvice(String(item))].filter(Boolean).join(" "));
+    throw new UsageError(`${place} must be ${form}.`);
   });
   return isList ? values : values[0];
 }

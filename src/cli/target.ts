@@ -18,24 +18,10 @@ export function parseTarget(address: string): Target | undefined {
 
 export function parseStoreTarget(address: string): StoreTarget | undefined {
   if (address === "memory:") return { kind: "memory", address };
-  if (/^sqlite:./.test(address) && sqliteAdvice(address) === undefined)
-    return { kind: "sqlite", address, path: address.slice("sqlite:".length) };
+  // Other programs' URLs, such as sqlite:///fx.db and sqlite:fx.db?mode=memory, would name other files.
+  const [, path] = /^sqlite:(?!\/\/|file:|:memory:)([^?]+)$/s.exec(address) ?? [];
+  if (path !== undefined) return { kind: "sqlite", address, path };
   return /^postgres(ql)?:\/\/./.test(address) ? { kind: "postgres", address } : undefined;
-}
-
-/** Suggests the form that fx takes in place of another program's URL of SQLite. */
-export function sqliteAdvice(address: string): string | undefined {
-  const [, slashes = "", path = "", query] = /^sqlite:(\/\/+)?(?:file:)?([^?]*)(\?.*)?$/s.exec(address) ?? [];
-  if (path === ":memory:" || /[?&]mode=memory/.test(query ?? "")) {
-    return "A ledger in memory is memory:.";
-  }
-  if (slashes !== "") {
-    return `A path follows sqlite: as it is, without //: sqlite:${path}, or sqlite:/${path} from the root folder.`;
-  }
-  if (query !== undefined || /^sqlite:file:/.test(address)) {
-    return `A path without parameters follows sqlite:, as in sqlite:${path || "fx.db"}.`;
-  }
-  return undefined;
 }
 
 /** An address as it may be shown: without a password and, if it is an http(s) URL, without user and query. */

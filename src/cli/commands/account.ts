@@ -62,7 +62,6 @@ function defineCreate(account: FxCommand, context: Context): void {
       "fx account create - --name Jan --surname Kowalski --pln 1000 < pesel.txt",
     ])
     .target()
-    .json()
     .pesel()
     .requiredOption("--name <name>", "first name of the holder")
     .requiredOption("--surname <surname>", "surname of the holder")
@@ -100,7 +99,6 @@ function defineShow(account: FxCommand, context: Context): void {
       "fx account show - < pesel.txt",
     ])
     .target()
-    .json()
     .at()
     .pesel()
     .action(async (argument: string, { at, json }: AtOptions) => {
@@ -133,7 +131,6 @@ function defineList(account: FxCommand, context: Context): void {
       "fx account list --json | jq length",
     ])
     .target()
-    .json()
     .option(
       "--name <name>",
       "only holders whose first name or surname, or both, begin with this; l also finds ł",
@@ -162,7 +159,6 @@ function defineHistory(account: FxCommand, context: Context): void {
       "fx account history 44051401359 --from 2026-06-01 --to 2026-06-30 --format camt.053 > june.xml",
     ])
     .target()
-    .json()
     .pesel();
   withStatementOptions(history, statementFormats).action(async (argument: string, options: HistoryOptions) =>
     showStatement(context, options, await context.questions.pesel(argument)),
@@ -235,7 +231,7 @@ function definePersonalData(account: FxCommand, context: Context): void {
       "fx account export - < pesel.txt | jq .refusals",
     ])
     .pesel()
-    .target()
+    .target({ json: false })
     .action(async (argument: string) => {
       const pesel = await context.questions.pesel(argument);
       const data = await (await context.service()).personalData(pesel);

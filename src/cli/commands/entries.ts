@@ -24,7 +24,7 @@ export function defineEntries(program: FxCommand, context: Context): void {
       "fx entries --follow",
       "fx entries --after 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --follow --json",
     ])
-    .target()
+    .target({ json: false })
     .json("print newline-delimited JSON: one entry a line")
     .option("--after <id>", `only entries after this one: ${idDescription}`, receiptId)
     .option("--follow", "go on with each new entry as it comes, until Ctrl-C")

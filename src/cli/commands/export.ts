@@ -24,7 +24,7 @@ export function defineExport(program: FxCommand, context: Context): void {
     .period()
     .at()
     .option("--full", "include PESELs, names, notes, reasons, keys and the names of tokens")
-    .target()
+    .target({ json: false })
     .action(async ({ format, from, to, at, full = false }: ExportOptions) => {
       const service = await context.service();
       await writeParts(context.terminal.stdout, service.export({ format, from, to, at, full }));

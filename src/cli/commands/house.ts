@@ -26,7 +26,6 @@ export function defineHouse(program: FxCommand, context: Context): void {
       "fx house --at 2026-06-30",
     ])
     .target()
-    .json()
     .at()
     .action((options: AtOptions) => showHouse(context, options));
 
@@ -34,7 +33,6 @@ export function defineHouse(program: FxCommand, context: Context): void {
     house
       .add(name, `${description}; at a terminal, ask first`, [`fx house ${name} --account cash ${example}`])
       .target()
-      .json()
       .addOption(placeOption())
       .settles()
       .cash()
@@ -50,7 +48,6 @@ export function defineHouse(program: FxCommand, context: Context): void {
       "fx house history --account cash --from 2026-06-01 --to 2026-06-30 --format csv > june.csv",
     ])
     .target()
-    .json()
     .addOption(placeOption());
   withStatementOptions(history, ["csv"]).action(({ account, ...options }: HistoryOptions & PlaceOptions) =>
     showStatement(context, options, houseNumber(account)),

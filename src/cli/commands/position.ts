@@ -10,7 +10,6 @@ export function definePosition(program: FxCommand, context: Context): void {
       "fx position --at 2026-06-30",
     ])
     .target()
-    .json()
     .at()
     .action(async ({ at, json }: AtOptions) => {
       const { stdout } = context.terminal;

@@ -33,7 +33,6 @@ export function defineQuote(program: FxCommand, context: Context): void {
 export function withTermsOptions(command: FxCommand): FxCommand {
   return command
     .target({ rates: true })
-    .json()
     .requiredOption("--from <currency>", "currency to sell, such as PLN")
     .requiredOption("--to <currency>", "currency to buy, such as USD")
     .addOption(

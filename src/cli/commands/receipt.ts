@@ -27,7 +27,6 @@ export function defineReceipt(program: FxCommand, context: Context): void {
   receipt
     .addShow("Show a receipt", ["fx receipt show 019e9a70-3c5e", ...examples], "[options] [id]")
     .target()
-    .json()
     .argument("[id]", idDescription)
     .option("--pesel <pesel>", "with --key: PESEL of the account, or - to read it from standard input")
     .option("--key <key>", "with --pesel: idempotency key of the request")
@@ -40,7 +39,6 @@ export function defineReceipt(program: FxCommand, context: Context): void {
       'fx receipt reverse 019e9a70-3c5e --reason "wrong amount"',
     ])
     .target()
-    .json()
     .argument("<id>", idDescription)
     .settles()
     .reason()

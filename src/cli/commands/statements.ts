@@ -39,7 +39,6 @@ export function defineStatements(program: FxCommand, context: Context): void {
     .requiredOption("--out <folder>", "folder for the files: a new one, or an empty one")
     .addOption(new Option("--format <format>", "file format").choices(statementFormats).default("csv"))
     .target()
-    .json()
     .action(async ({ month, out, format, json }: StatementsOptions) => {
       const { stdout, stderr } = context.terminal;
       const service = await context.service();

@@ -17,7 +17,6 @@ export function defineTill(program: FxCommand, context: Context): void {
       "fx till --json | jq -r .digest",
     ])
     .target()
-    .json()
     .option("--date <date>", "day in Warsaw, such as 2026-01-31 (default: today)", dateArgument)
     .option(
       "--by <name>",

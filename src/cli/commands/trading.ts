@@ -17,7 +17,6 @@ export function defineTrading(program: FxCommand, context: Context): void {
   trading
     .addShow("Show whether orders are settled now", ["fx trading show", "fx trading --json"])
     .target({ rates: true })
-    .json()
     .action(async (options: CommandOptions) => {
       await tell(context, options, await (await context.service()).rates());
     });
@@ -34,13 +33,11 @@ export function defineTrading(program: FxCommand, context: Context): void {
       'fx trading suspend --reason "The bank corrects its table"',
     ])
     .target({ rates: true })
-    .json()
     .reason("why, up to 200 characters; who can reach the server can read it")
     .action((options: SuspendOptions) => change(options, options.reason));
   trading
     .add("resume", "Settle orders again", ["fx trading resume"])
     .target({ rates: true })
-    .json()
     .action((options: CommandOptions) => change(options, undefined));
 }
 

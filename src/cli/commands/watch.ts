@@ -28,7 +28,7 @@ export function defineWatch(program: FxCommand, context: Context): void {
     ])
     .argument("[pesel]", "account to show, or - to read its PESEL from standard input")
     .option("--every <seconds>", "seconds between updates", wholeArgument(1, 3600), 5)
-    .target({ rates: true })
+    .target({ rates: true, json: false })
     .action(async (argument: string | undefined, options: WatchOptions) => {
       const { stdout } = context.terminal;
       if (!stdout.live) {

@@ -10,7 +10,6 @@ export function defineAccountChanges(account: FxCommand, context: Context): void
     account
       .add(name, `${description}; at a terminal, ask first`, examples)
       .target({ rates })
-      .json()
       .pesel()
       .settles();
 

@@ -41,7 +41,6 @@ export function defineAudit(program: FxCommand, context: Context): void {
     .option("--checkpoint <file>", "write a checkpoint of every account's chain to this new file")
     .option("--against <file>", "report accounts that miss entries of an earlier checkpoint")
     .target()
-    .json()
     .action(async (options: Options) => {
       const { stdout, stderr } = context.terminal;
       const progress = new ProgressLine(stderr);

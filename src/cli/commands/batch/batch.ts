@@ -31,7 +31,7 @@ export function defineBatch(program: FxCommand, context: Context): void {
       "fx batch accounts.ndjson --stop-on-error",
       "zcat orders.csv.gz | fx batch - --id 2026-11-21",
     ])
-    .target({ rates: true })
+    .target({ rates: true, json: false })
     .json("print one JSON object a line, also at a terminal, and the summary as JSON on stderr")
     .argument(
       "<file>",

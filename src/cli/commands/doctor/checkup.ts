@@ -10,6 +10,7 @@ import { schemaVersion } from "../../../ledger/store.ts";
 import { inspectSource } from "../../../rates/open.ts";
 import { ready } from "../../../wire/server.ts";
 import type { Config } from "../../config.ts";
+import { describeFailure } from "../../errors.ts";
 import { openLedger, openService } from "../../open.ts";
 import { flagOf, type Settings, variableOf } from "../../settings.ts";
 import { type StoreTarget, withoutSecrets } from "../../target.ts";
@@ -42,99 +43,75 @@ const clockToleranceMs = 30_000;
 const serverTimeouts = { connectTimeoutMs: 3000, answerTimeoutMs: 5000 };
 
 /** Checks everything that a command with these settings depends on. A failure is a check that is not ok. */
-export async function examine(config: Config): Promise<readonly Check[]> {
-  const { settings } = config;
-  const { url } = settings;
-  const checks = url.kind === "server" ? examineServer(url.address, settings) : examineStore(url, settings);
-  return [
-    ...examineEnvironment(config),
-    ...(await examineServing(settings)),
-    ...(await examineTokens(settings.tokens)),
-    ...(await examineDb(settings)),
-    ...(await checks),
-  ];
+export async function examine({ settings, ignored }: Config): Promise<readonly Check[]> {
+  const { url, tokens } = settings;
+  const checks = await Promise.all([
+    ignored.map((name) => {
+      const note = `${variableOf(name)} is ignored: Kubernetes has set it for a Service`;
+      return fine("environment", `${note}. ${flagOf(name)} or the config file sets it`);
+    }),
+    attempt("serve", async () => {
+      (await import("../serve/server.ts")).requireUsable(settings);
+      return [];
+    }),
+    attempt("tokens", async () => (tokens === undefined ? [] : [await examineTokens(tokens)])),
+    attempt("db", () => examineDb(settings)),
+    url.kind === "server"
+      ? attempt("server", () => examineServer(url.address, settings))
+      : examineStore(url, settings),
+  ]);
+  return checks.flat();
 }
 
 function fine(check: Subject, detail: string): Check {
   return { check, ok: true, detail };
 }
 
-/** @param reason the error, or the sentence that says what is wrong */
-function wrong(check: Subject, reason: unknown): Check {
-  const text = reason instanceof Error ? reason.message : String(reason);
-  const { hint } = reason instanceof FxError ? reason : {};
-  const detail = maskPesels(hint === undefined ? text : `${text} ${hint}`);
-  return { check, ok: false, detail: detail.replace(/\.$/, "") };
+function wrong(check: Subject, detail: string): Check {
+  return { check, ok: false, detail: maskPesels(detail).replace(/\.$/, "") };
 }
 
-/** Variables that are ignored, and a default server although these settings start one at another port. */
-function examineEnvironment({ settings: { url, port }, sources, ignored }: Config): Check[] {
-  const notes = ignored.map(
-    (name) =>
-      `${variableOf(name)} is ignored: Kubernetes has set it for a Service. ${flagOf(name)} or the config file sets it`,
-  );
-  const isElsewhere = url.kind === "server" && new URL(url.address).port !== String(port);
-  if (sources.url === "default" && sources.port !== "default" && isElsewhere) {
-    notes.push(
-      `port is ${port}, and commands work at ${url.address}; --url, FX_URL or "url" in the config file names another server`,
-    );
-  }
-  return notes.map((note) => fine("environment", note));
+function failed(check: Subject, error: unknown): Check {
+  const { message, hint } = describeFailure(error);
+  return wrong(check, hint === null ? message : `${message} ${hint}`);
 }
 
-/** No check if fx serve takes its own settings. */
-async function examineServing(settings: Settings): Promise<Check[]> {
-  const { requireUsable } = await import("../serve/server.ts");
+/** What an examination finds, or why it failed. */
+async function attempt(
+  check: Subject,
+  examination: () => Promise<readonly Check[]>,
+): Promise<readonly Check[]> {
   try {
-    requireUsable(settings);
-    return [];
+    return await examination();
   } catch (error) {
-    return [wrong("serve", error)];
+    return [failed(check, error)];
   }
 }
 
-/** No check if the settings name no file of tokens. */
-async function examineTokens(path: string | undefined): Promise<Check[]> {
-  if (path === undefined) return [];
-  try {
-    const tokens = await readTokenFile(path);
-    const now = new Date().toISOString();
-    const expired = tokens.filter(({ expires }) => expires !== null && expires <= now).length;
-    return [
-      fine("tokens", `${tokens.length} in ${path}${expired === 0 ? "" : `, ${expired} of them expired`}`),
-    ];
-  } catch (error) {
-    return [wrong("tokens", error)];
-  }
+async function examineTokens(path: string): Promise<Check> {
+  const tokens = await readTokenFile(path);
+  const now = new Date().toISOString();
+  const expired = tokens.filter(({ expires }) => expires !== null && expires <= now).length;
+  return fine("tokens", `${tokens.length} in ${path}${expired === 0 ? "" : `, ${expired} of them expired`}`);
 }
 
 /** No check if the store of fx serve is in memory, or the one that commands work in. */
 async function examineDb(settings: Settings): Promise<Check[]> {
   const { db, url } = settings;
   if (db.kind === "memory" || db.address === url.address) return [];
-  try {
-    const service = await openService({ ...settings, url: db }, "read", undefined);
-    await service.close();
-    return [storeCheck("db", db)];
-  } catch (error) {
-    return [wrong("db", error)];
-  }
+  const service = await openService({ ...settings, url: db }, "read", undefined);
+  await service.close();
+  return [storeCheck("db", db)];
 }
 
 function storeCheck(check: "db" | "store", { address }: StoreTarget): Check {
   return fine(check, `${withoutSecrets(address)} answers`);
 }
 
-async function examineServer(url: string, { token, allowPlainHttp }: Settings): Promise<Check[]> {
+async function examineServer(url: string, { token, allowPlainHttp }: Settings): Promise<readonly Check[]> {
   const options = { ...serverTimeouts, token, allowPlainHttp };
-  let transport: Transport;
-  let service: ExchangeService;
-  try {
-    transport = new Transport(url, options);
-    service = openHttpService(url, options);
-  } catch (error) {
-    return [wrong("server", error)];
-  }
+  const transport = new Transport(url, options);
+  const service = openHttpService(url, options);
   try {
     const get = { method: "GET", path: "/health/ready", repeatable: true } as const;
     const { status, body, headers } = await transport.send(get, (value) => ({ value }));
@@ -150,14 +127,12 @@ async function examineServer(url: string, { token, allowPlainHttp }: Settings): 
     const isKnown = problem !== undefined || (!rates.recorded && rates.table !== null);
     return [
       (data.status === "ready" ? fine : wrong)("server", state),
-      ...(await examineToken(transport, token)),
+      ...(await attempt("token", () => examineToken(transport, token))),
       schemaCheck(data.schemaVersion, "the server"),
-      await examineTable(service),
+      ...(await attempt("table", () => examineTable(service))),
       ...(isKnown ? [bankCheck(problem, `${rates.source}, asked by the server`)] : []),
       rates.clock ? wrong("clock", rates.clock) : compareClocks(String(headers.date), receivedAt),
     ];
-  } catch (error) {
-    return [wrong("server", error)];
   } finally {
     transport.close();
     await service.close();
@@ -165,23 +140,15 @@ async function examineServer(url: string, { token, allowPlainHttp }: Settings): 
 }
 
 /** Checks the token that is sent. No check if none is sent and none is required. */
-async function examineToken(transport: Transport, sent: string | undefined): Promise<Check[]> {
-  try {
-    const { name, role, expires } = await asker(transport)("token");
-    if (name === undefined)
-      return sent === undefined ? [] : [fine("token", "one is sent, and the server asks for none")];
-    const end = expires === undefined ? "does not expire" : `until ${expires.toISOString()}`;
-    const isBare = /^http:\/\/(?!127\.|localhost(:|$|\/)|\[::1\])/.test(transport.target);
-    const way = isBare ? "; on its way anyone can read it, for the address is not https" : "";
-    return [fine("token", `${name}, role ${role}, ${end}${way}`)];
-  } catch (error) {
-    const isAsked = sent === undefined && error instanceof FxError && error.code === "unauthorized";
-    const why = "none is sent, and the server asks for one; set FX_TOKEN or FX_TOKEN_FILE";
-    return [wrong("token", isAsked ? why : error)];
-  }
+async function examineToken(transport: Transport, sent: string | undefined): Promise<readonly Check[]> {
+  const { name, role, expires } = await asker(transport)("token");
+  if (name === undefined)
+    return sent === undefined ? [] : [fine("token", "one is sent, and the server asks for none")];
+  const end = expires === undefined ? "does not expire" : `until ${expires.toISOString()}`;
+  return [fine("token", `${name}, role ${role}, ${end}`)];
 }
 
-async function examineStore(target: StoreTarget, settings: Settings): Promise<Check[]> {
+async function examineStore(target: StoreTarget, settings: Settings): Promise<readonly Check[]> {
   try {
     const { service, store, rates } = await openLedger(target, settings, { access: "read", role: "read" });
     try {
@@ -190,7 +157,7 @@ async function examineStore(target: StoreTarget, settings: Settings): Promise<Ch
       return [
         storeCheck("store", target),
         schemaCheck(schemaVersion, `this fx ${packageJson.version}`),
-        await examineTable(service),
+        ...(await attempt("table", () => examineTable(service))),
         ...checks,
         clock ? wrong("clock", clock) : examineClock(rates.status().table?.effectiveDate, new Date()),
       ];
@@ -199,7 +166,7 @@ async function examineStore(target: StoreTarget, settings: Settings): Promise<Ch
     }
   } catch (error) {
     const check = error instanceof FxError && error.code === "rates-unavailable" ? "table" : "store";
-    return [wrong(check, error), ...(await examineSource(settings.rates)).checks];
+    return [failed(check, error), ...(await examineSource(settings.rates)).checks];
   }
 }
 
@@ -208,18 +175,14 @@ function schemaCheck(version: number, writer: string): Check {
   return fine("schema", `version ${version}, which ${writer} writes`);
 }
 
-async function examineTable(service: ExchangeService): Promise<Check> {
-  try {
-    const { table, recorded, notTraded, suspension } = await service.rates();
-    if (notTraded !== undefined) return wrong(suspension === undefined ? "table" : "trading", notTraded);
-    const { number, effectiveDate, source } = table;
-    const days = Math.round((Date.parse(warsawDate(new Date())) - Date.parse(effectiveDate)) / dayMs);
-    const age = days === 0 ? "of today" : days === 1 ? "1 day old" : `${days} days old`;
-    const from = `${source}${recorded ? ", recorded: it does not age" : ""}`;
-    return fine("table", `${number} of ${effectiveDate}, ${age}, from ${from}`);
-  } catch (error) {
-    return wrong("table", error);
-  }
+async function examineTable(service: ExchangeService): Promise<readonly Check[]> {
+  const { table, recorded, notTraded, suspension } = await service.rates();
+  if (notTraded !== undefined) return [wrong(suspension === undefined ? "table" : "trading", notTraded)];
+  const { number, effectiveDate, source } = table;
+  const days = Math.round((Date.parse(warsawDate(new Date())) - Date.parse(effectiveDate)) / dayMs);
+  const age = days === 0 ? "of today" : days === 1 ? "1 day old" : `${days} days old`;
+  const from = `${source}${recorded ? ", recorded: it does not age" : ""}`;
+  return [fine("table", `${number} of ${effectiveDate}, ${age}, from ${from}`)];
 }
 
 /** No check for recorded rates, which need no bank, unless a table of them is held back. */

@@ -23,7 +23,6 @@ export function defineDoctor(program: FxCommand, context: Context): void {
       "fx doctor --url sqlite:fx.db --json",
     ])
     .target({ rates: true })
-    .json()
     .action(({ json = false }: { readonly json?: boolean }) => diagnose(context, json));
 }
 

@@ -23,7 +23,6 @@ export function defineRates(program: FxCommand, context: Context): void {
   rates
     .addShow("Show the rate table in force", ["fx rates show", "fx rates --json"])
     .target({ rates: true })
-    .json()
     .action((options: CommandOptions) => showRates(context, options));
   rates
     .add("history", "Show a currency's rates: a chart, or in a pipe one rate table a line", [
@@ -31,7 +30,6 @@ export function defineRates(program: FxCommand, context: Context): void {
       "fx rates history EUR --days 365 | cut -f 1,3",
     ])
     .target({ rates: true })
-    .json()
     .argument("<currency>", "currency, such as USD", parseCurrencyCode)
     .option("--days <number>", "number of days, up to 3660", wholeArgument(1, 3660), 90)
     .action((currency: CurrencyCode, options: HistoryOptions) => showHistory(context, currency, options));

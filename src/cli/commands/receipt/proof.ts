@@ -33,7 +33,7 @@ export function defineProof(
       "fx receipt proof 019e9a70-3c5e --checkpoint 2026-11-22.checkpoint > receipt.proof",
     ])
     .argument("<id>", idArgument)
-    .target()
+    .target({ json: false })
     .option("--checkpoint <file>", "end the proof where this checkpoint does, and exit 11 if it does not fit")
     .addHelpText(
       "after",
