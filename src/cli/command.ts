@@ -19,7 +19,6 @@ export class FxCommand extends Command {
     return new FxCommand(name);
   }
 
-  /** Defines a command under this one. */
   add(
     name: string,
     description: string,
@@ -67,7 +66,6 @@ export class FxCommand extends Command {
     return this.argument("<pesel>", "11 digits, or - to read it from standard input");
   }
 
-  /** The option of a command that shows an earlier state. */
   at(): this {
     return this.option(
       "--at <time>",
@@ -76,7 +74,6 @@ export class FxCommand extends Command {
     );
   }
 
-  /** The options of a command that shows the entries of a period. */
   period(): this {
     return this.option(
       "--from <date>",
@@ -122,6 +119,17 @@ export class FxCommand extends Command {
 /** "fx account show". */
 export function fullName(command: Command): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
+}
+
+/** The command that a command line is about, as far as its words go. */
+export function commandOf(program: Command, argv: readonly string[]): Command {
+  let command = program;
+  for (const word of argv) {
+    const next = command.commands.find((candidate) => candidate.name() === word);
+    if (next === undefined) break;
+    command = next;
+  }
+  return command;
 }
 
 export function amountArgument(text: string): Decimal {

@@ -17,7 +17,6 @@ import type { Environment } from "./terminal/terminal.ts";
 /** The source of a value: a flag, the environment, the config file, or nothing. */
 export type Source = "cli" | "env" | "config" | "default";
 
-/** The settings in force for a command. */
 export interface Config {
   readonly settings: Settings;
   readonly sources: Readonly<Record<SettingName, Source>>;

@@ -28,7 +28,6 @@ interface ServiceNeeds {
 /** The surroundings of a command: its terminal, settings, service and signals. */
 export class Context {
   readonly terminal: Terminal;
-  /** The version of fx. */
   readonly version: string;
   readonly sending = new Sending();
   readonly signals = new Signals(() => this.sending.request);
@@ -44,7 +43,6 @@ export class Context {
     this.questions = new Questions(terminal, this.signals);
   }
 
-  /** Called before the action of a command. */
   begin(command: Command): void {
     this.#command = command;
   }

@@ -87,6 +87,8 @@ export function describeFailure(thrown: unknown, usageHint?: string): Failure {
   if (thrown instanceof UsageError) return failure("usage", thrown.message, 2);
   if (thrown instanceof PlainHttpError) return failure("usage", thrown.message, 2, plainHttpHint);
   if (thrown instanceof CommanderError) {
+    // A group of commands without a subcommand: left to itself, commander prints its help.
+    if (thrown.code === "commander.help") return failure("usage", "A command is missing.", 2, usageHint);
     const [message = "", ...rest] = thrown.message.replace(/^error: /, "").split("\n");
     return failure("usage", sentence(message), 2, rest.join(" ").replace(/^\(|\)$/g, "") || usageHint);
   }

@@ -24,7 +24,6 @@ export const exitTable = [
   [143, "terminated", "if sent: unknown", "repeat with the printed key"],
 ] as const;
 
-/** The exception to the table. */
 export const exitOfBatch = "Whatever the exit of a batch, the lines that are reported as done are done.";
 
 export type Exit = (typeof exitTable)[number][0];

@@ -29,7 +29,6 @@ import { UsageError } from "./errors.ts";
 import { flagOf, type SettingName, settingNames, variableOf } from "./settings.ts";
 import { withoutSecrets } from "./target.ts";
 
-/** In the order of the help. */
 const definitions = [
   ...[defineServe, defineAccount, defineExchange, defineQuote, defineBatch],
   ...[defineRates, defineTrading, defineWatch],
@@ -134,15 +133,4 @@ function optionDescription(option: Option): string {
     isShown ? `default: ${defaultValueDescription ?? defaultValue}` : "",
   ].filter(Boolean);
   return facts.length === 0 ? description : `${description} (${facts.join("; ")})`;
-}
-
-/** The command that a command line is about, as far as its words go. */
-export function commandOf(program: Command, argv: readonly string[]): Command {
-  let command = program;
-  for (const word of argv) {
-    const next = command.commands.find((candidate) => candidate.name() === word);
-    if (next === undefined) break;
-    command = next;
-  }
-  return command;
 }

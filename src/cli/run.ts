@@ -4,18 +4,11 @@ import { CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { describeError } from "../core/mask.ts";
 import { visibleLines } from "../core/visible.ts";
-import { fullName } from "./command.ts";
+import { commandOf, fullName } from "./command.ts";
 import { Context } from "./context.ts";
-import {
-  describeFailure,
-  describeUnwritten,
-  Interrupted,
-  tellFailure,
-  tellWarning,
-  UsageError,
-} from "./errors.ts";
+import { describeFailure, describeUnwritten, Interrupted, tellFailure, tellWarning } from "./errors.ts";
 import { type Exit, signalExits } from "./exits.ts";
-import { buildProgram, commandOf } from "./program.ts";
+import { buildProgram } from "./program.ts";
 import {
   clearLine,
   openOutput,
@@ -90,15 +83,7 @@ async function carryOut(
     await Promise.race([program.parseAsync(words, { from: "user" }), context.signals.interrupted]);
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
-    const command = commandOf(program, argv);
-    const name = fullName(command);
-    // An option of a command, such as the first word of `fx --json rates`, is unknown before its name.
-    const isBeforeName = command === program && argv.length > 1 && argv[0]?.startsWith("-");
-    const order = isBeforeName ? "A command's options follow its name. " : "";
-    const usageHint = `${order}${name} --help shows how.`;
-    const failure = isBareGroup(thrown)
-      ? { ...describeFailure(new UsageError(`${name} needs a command.`)), hint: usageHint }
-      : describeFailure(thrown, usageHint);
+    const failure = describeFailure(thrown, `${fullName(commandOf(program, argv))} --help shows how.`);
     if (thrown instanceof Interrupted) clearLine(stderr);
     tellFailure(stderr, failure, json);
     if (failure.code === "internal" && env.FX_LOG_LEVEL === "debug") {
@@ -135,9 +120,4 @@ function watchOutput(stream: NodeJS.WritableStream): () => Promise<NodeJS.ErrnoE
     });
     return first;
   };
-}
-
-/** A group of commands without a subcommand. Left to itself, commander prints its help. */
-function isBareGroup(thrown: unknown): boolean {
-  return thrown instanceof CommanderError && thrown.code === "commander.help";
 }

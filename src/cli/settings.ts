@@ -9,13 +9,11 @@ interface Form<V> {
   readonly form: string;
   /** Reads one value; undefined if it is not of this form. */
   readonly parse: (text: string) => V | undefined;
-  /** The allowed values, if they are a few words. */
   readonly choices?: readonly string[];
 }
 
 /** One thing that can be set: by a flag, an environment variable, or the config file. */
 interface Setting<V = unknown> extends Form<unknown> {
-  /** The name of the value in the help; empty for a flag that takes none. */
   readonly placeholder: string;
   readonly meaning: string;
   /** The value in force where nothing else is set, and its text for the help. */
@@ -174,7 +172,6 @@ const settingTable = {
 
 export type SettingName = keyof typeof settingTable;
 
-/** The value in force of every setting. */
 export type Settings = { readonly [Name in SettingName]: (typeof settingTable)[Name]["unset"] };
 
 export const settingNames = Object.keys(settingTable) as readonly SettingName[];

@@ -165,7 +165,6 @@ function defineHistory(account: FxCommand, context: Context): void {
   );
 }
 
-/** The options of the commands that show a statement. */
 export function withStatementOptions(command: FxCommand, formats: readonly StatementFormat[]): FxCommand {
   const description = "print a file: csv for a spreadsheet, or ISO 20022's camt.053";
   const format = new Option("--format <format>", description).choices(formats).conflicts(["json", "limit"]);

@@ -3,11 +3,10 @@ import type { FxCommand } from "../command.ts";
 import type { Config } from "../config.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
-import { findingsExit } from "../exits.ts";
 import { settingOption } from "../settings.ts";
 import { withoutSecrets } from "../target.ts";
 import { ProgressLine } from "../terminal/progress.ts";
-import { auditProgress, tellAdvice, tellReport } from "./audit/audit.ts";
+import { auditProgress, tellReport } from "./audit/audit.ts";
 
 export function defineBackup(program: FxCommand, context: Context): void {
   program
@@ -20,29 +19,19 @@ export function defineBackup(program: FxCommand, context: Context): void {
     .setting("url")
     .json()
     .action(async (file: string, options: CommandOptions) => {
-      const { stdout, stderr } = context.terminal;
       const source = sourceOf(context.config(), file);
       if (existsSync(file))
         throw new UsageError(`${file} exists. Name a new file: a backup replaces nothing.`);
       context.signals.watch();
       const { backUpSqlite } = await import("../../sqlite/backup.ts");
-      const progress = new ProgressLine(stderr);
+      const progress = new ProgressLine(context.terminal.stderr);
       const report = await backUpSqlite(source, file, (done) => progress.show(auditProgress(done))).finally(
         () => progress.clear(),
       );
-      const copy = report.findingsTotal === 0 ? file : null;
-      if (copy === null) context.exit = findingsExit;
-      if (options.json) {
-        const { audit } = await import("../../wire/audit.ts");
-        context.document({ file: copy, ...audit.encode(report) });
-      } else {
-        tellReport(stdout, report, [["copy", copy ?? "none: the ledger has the findings above"]]);
-      }
-      tellAdvice(context.terminal, report, options.json === true);
+      await tellReport(context, report, options.json, ["copy", file]);
     });
 }
 
-/** The path of the database that is to be copied: --db or FX_DB, unless --url names one. */
 function sourceOf({ settings, sources }: Config, file: string): string {
   const place = sources.db === "cli" || (sources.db !== "default" && sources.url !== "cli") ? "db" : "url";
   const source = settings[place];

@@ -1,4 +1,4 @@
-import type { FxCommand } from "../command.ts";
+import { commandOf, type FxCommand, fullName } from "../command.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitOfBatch, exitTable } from "../exits.ts";
@@ -23,14 +23,10 @@ export function defineHelp(program: FxCommand, context: Context): void {
     .action((words: readonly string[]) => {
       const name = words.join(" ");
       if (Object.hasOwn(topics, name)) return topics[name]?.tell(context.terminal.stdout);
-      let found = program;
-      for (const word of words) {
-        const next = found.commands.find((candidate) => candidate.name() === word);
-        if (next === undefined)
-          throw new UsageError(`There is no help on ${words.join(" ")}. fx help lists the commands.`);
-        found = next;
-      }
-      found.outputHelp();
+      const command = commandOf(program, words);
+      if (fullName(command) !== ["fx", ...words].join(" "))
+        throw new UsageError(`There is no help on ${name}. fx help lists the commands.`);
+      command.outputHelp();
     });
 }
 

@@ -29,7 +29,6 @@ export function defineQuote(program: FxCommand, context: Context): void {
   });
 }
 
-/** The options that say what to exchange. */
 export function withTermsOptions(command: FxCommand): FxCommand {
   return command
     .target({ rates: true })
@@ -43,7 +42,6 @@ export function withTermsOptions(command: FxCommand): FxCommand {
     .option("--to-sell <amount>", "sell exactly this amount", amountArgument);
 }
 
-/** @throws UsageError, FxError */
 export function termsOf({ from, to, toBuy, toSell }: TermsOptions): ExchangeTerms {
   if (toBuy === undefined && toSell === undefined)
     throw new UsageError("Give --to-buy or --to-sell with an amount.");

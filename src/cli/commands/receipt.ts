@@ -69,7 +69,6 @@ async function showReceipt(context: Context, id: string | undefined, options: Sh
   writeRecord(context.terminal.stdout, receiptPairs(context.terminal.stdout, receipt));
 }
 
-/** @throws FxError not-found, and those of a statement */
 async function receiptOf(service: ExchangeService, pesel: Receipt["pesel"], key: string): Promise<Receipt> {
   const { items } = await service.statement(pesel, { limit: 1, key });
   const [found] = items;

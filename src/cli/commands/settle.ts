@@ -39,7 +39,6 @@ export interface ReasonOptions extends SettleOptions {
   readonly reason: string;
 }
 
-/** A request that changes an account that exists. */
 type AccountRequest = Exclude<Request, { readonly kind: "opening" }>;
 
 /** A request, with the receipt that a reversal undoes. */
@@ -48,11 +47,9 @@ interface Intent {
   readonly undone?: Receipt;
 }
 
-/** The outcome that a request would have now. */
 interface Preview extends Intent {
   readonly before: Account;
   readonly after: Account;
-  /** The quote of an exchange. */
   readonly quote: Quote | undefined;
 }
 
@@ -155,7 +152,6 @@ function pinnedTo(request: AccountRequest, quote: Quote | undefined): AccountReq
   return { ...request, table: request.table ?? quote.tableId };
 }
 
-/** Shows what the request would do, and asks. */
 async function ask(context: Context, preview: Preview): Promise<void> {
   const { stderr } = context.terminal;
   writePreview(stderr, preview);
@@ -198,7 +194,6 @@ function writePreview(screen: Screen, { request, undone, before, after, quote }:
   );
 }
 
-/** The facts that the request's entry will have. Those of an exchange are in its quote. */
 function factsOf(request: AccountRequest, undone: Receipt | undefined): EntryFacts {
   const { kind } = request;
   switch (kind) {

@@ -8,7 +8,6 @@ import { write } from "../terminal/terminal.ts";
 import type { KeptToken } from "../tokens/file.ts";
 
 interface LifetimeOptions extends CommandOptions {
-  /** In milliseconds. */
   readonly expires?: number;
 }
 
@@ -152,7 +151,6 @@ function showSecret({ terminal: { stdout, stderr }, sending }: Context, name: st
   write(stdout, secret);
 }
 
-/** The file that the settings name. */
 function pathOf({ tokens }: CommandOptions): string {
   if (tokens !== undefined) return tokens;
   throw new UsageError("Name the file of the server's tokens with --tokens or FX_TOKENS.");

@@ -41,7 +41,6 @@ export function accountState(screen: Screen, { balances, closed, blocked }: Acco
   ];
 }
 
-/** Since when, why and by whom an account is blocked. */
 export function blockPairs(screen: Screen, block: Entry | undefined): Pairs {
   if (block === undefined) return [];
   return [
@@ -111,7 +110,6 @@ export const accountColumns: readonly Column<ListedAccount>[] = [
   { title: "Balances", wraps: true, cell: (account, screen) => balancesText(screen, account) },
 ];
 
-/** The holder and the balances in a line. */
 export function accountLine(screen: Screen, account: Account): string {
   return `${account.name} ${account.surname}, ${balancesText(screen, account)}`;
 }
@@ -148,7 +146,6 @@ export const entryColumns: readonly Column<Entry>[] = [
   { title: "By", optional: true, sparse: true, cell: ({ by = "" }) => by },
 ];
 
-/** The columns of the rates of a table. */
 export function rateColumns(
   { table, previous }: LatestTable,
   trends: ReadonlyMap<CurrencyCode, string>,
@@ -167,7 +164,6 @@ export function rateColumns(
     {
       title: "Trend",
       optional: true,
-      terminalOnly: true,
       sparse: true,
       cell: ({ currency }) => trends.get(currency) ?? "",
     },

@@ -7,13 +7,11 @@ import { knownDigits, minorUnitsOf } from "../../core/money.ts";
 import { visible, visibleLines } from "../../core/visible.ts";
 import { type Screen, write } from "./terminal.ts";
 
-/** Names with their values. */
 export type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** Text, plain or in a colour. It may come from anywhere, so it is shown with escapes. */
 export type Cell = string | { readonly text: string; readonly paint: (text: string) => string };
 
-/** A column of a table of items. */
 export interface Column<Item> {
   readonly title: string;
   readonly cell: (item: Item, screen: Screen) => Cell;
@@ -24,15 +22,12 @@ export interface Column<Item> {
   readonly wraps?: boolean;
   /** Only for programs. */
   readonly pipeOnly?: boolean;
-  /** Only for people. */
-  readonly terminalOnly?: boolean;
   /** Left out where no row has anything in it. */
   readonly sparse?: boolean;
   /** Characters at a terminal, at least. */
   readonly least?: number;
 }
 
-/** A column that wraps is not made narrower than this. */
 const narrowest = 16;
 
 /** The result of a command as one JSON document. */
@@ -41,7 +36,6 @@ export function writeDocument(screen: Screen, document: unknown): void {
   else writeJson(screen, document);
 }
 
-/** JSON on one line. */
 export function writeJson(screen: Screen, document: unknown): void {
   write(screen, visible(JSON.stringify(document)));
 }
@@ -90,7 +84,6 @@ export function recordText(screen: Screen, pairs: Pairs): string {
   return `${screen.rich ? stacked(screen, shown) : tabbed(shown)}\n`;
 }
 
-/** A column with its cells, from top to bottom. */
 interface FilledColumn extends Pick<Column<unknown>, "title" | "align" | "optional" | "wraps" | "least"> {
   readonly cells: readonly string[];
 }
@@ -103,7 +96,7 @@ export function tableText<Item>(
 ): string {
   if (items.length === 0) return "";
   const shown = columns
-    .filter(({ pipeOnly, terminalOnly }) => !(screen.rich ? pipeOnly : terminalOnly))
+    .filter(({ pipeOnly }) => !(screen.rich && pipeOnly))
     .map((column) => ({ ...column, cells: items.map((item) => cellText(column.cell(item, screen))) }))
     .filter(({ sparse, cells }) => !sparse || cells.some((cell) => cell !== ""));
   return `${screen.rich ? fitted(screen, shown, hasTitles) : tabbed(rowsOf(shown))}\n`;
@@ -189,12 +182,10 @@ export function amountText(screen: Screen, { currency, minor }: Money): string {
   return decimalText(screen, { coefficient: minor, scale: digits }, digits);
 }
 
-/** "1 234.50 PLN". */
 export function moneyText(screen: Screen, money: Money): string {
   return `${amountText(screen, money)} ${money.currency}`;
 }
 
-/** A decimal with at least `places` places. */
 function decimalText(screen: Screen, decimal: Decimal, places: number): string {
   const text = formatDecimal(decimal, places);
   if (!screen.rich || !screen.unicode) return text;

@@ -5,7 +5,6 @@ import { visibleLines } from "../../core/visible.ts";
 import { type Column, tableText } from "./output.ts";
 import type { Screen } from "./terminal.ts";
 
-/** How items of one kind are listed. */
 export interface Listing<T> {
   readonly columns: readonly Column<T>[];
   /** The item in the wire's shape. */
@@ -65,7 +64,6 @@ export async function writeEach({ stream }: Screen, texts: AsyncIterable<string>
   }
 }
 
-/** Writes the parts of a file. */
 export async function writeParts(screen: Screen, parts: AsyncIterable<string>): Promise<void> {
   async function* texts() {
     let isFirst = true;

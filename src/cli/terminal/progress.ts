@@ -1,6 +1,5 @@
 import { clearLine, type Screen } from "./terminal.ts";
 
-/** The progress of a job. `total` is undefined if it is not known. */
 export interface Progress {
   readonly done: number;
   readonly total: number | undefined;

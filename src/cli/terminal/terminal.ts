@@ -33,7 +33,6 @@ export interface Terminal {
   readonly env: Environment;
 }
 
-/** A stream that may be a terminal. */
 type Output = NodeJS.WritableStream & Partial<Pick<WriteStream, "isTTY" | "columns" | "rows">>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -76,7 +75,6 @@ export function openOutput(stdout: Output & { readonly fd: number }): Output {
   return fstatSync(stdout.fd).isFile() ? createWriteStream("", { fd: stdout.fd, autoClose: false }) : stdout;
 }
 
-/** Writes one line or several. */
 export function write(screen: Screen, text: string): void {
   screen.stream.write(`${text}\n`);
 }

@@ -118,7 +118,6 @@ function targetOf(path: string): string {
   }
 }
 
-/** Undefined if there is no such file. */
 async function statOf(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
@@ -160,7 +159,6 @@ export function parseTokens(text: string, path: string): readonly KeptToken[] {
   return data.tokens;
 }
 
-/** JSON with a line for each token. */
 function layOut(tokens: readonly KeptToken[]): string {
   const lines = tokens.map((token) => `\n    ${JSON.stringify(token)}`);
   return `{\n  "tokens": [${lines.join(",")}\n  ]\n}\n`;

@@ -30,7 +30,6 @@ export class TokensInForce implements Tokens {
     this.#path = path;
   }
 
-  /** Follows the file until the signal. */
   follow({ onRead, onFault }: TokenEvents, signal: AbortSignal): Promise<void> {
     const look = async () => {
       if (await this.#read()) onRead(this.count);
@@ -56,7 +55,6 @@ export class TokensInForce implements Tokens {
     return found?.caller;
   }
 
-  /** Resolves with whether the file has changed. */
   async #read(): Promise<boolean> {
     const text = await readTokenText(this.#path);
     if (text === this.#text) return false;

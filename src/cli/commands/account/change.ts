@@ -4,7 +4,6 @@ import type { FxCommand } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { type SettleOptions, settleAccount } from "../settle.ts";
 
-/** Defines the commands that change an account otherwise than by an exchange. */
 export function defineAccountChanges(account: FxCommand, context: Context): void {
   const add = (name: string, description: string, examples: readonly string[], rates = false) =>
     account

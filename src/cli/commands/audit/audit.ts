@@ -14,14 +14,8 @@ import { tellWarning } from "../../errors.ts";
 import { findingsExit } from "../../exits.ts";
 import { ResultFile } from "../../result-file.ts";
 import { withoutSecrets } from "../../target.ts";
-import {
-  type Column,
-  type Pairs,
-  recordText,
-  tableText,
-  writeSections,
-  writeText,
-} from "../../terminal/output.ts";
+import { optional } from "../../terminal/figures.ts";
+import { type Column, type Pairs, recordText, tableText, writeSections } from "../../terminal/output.ts";
 import { type Progress, ProgressLine } from "../../terminal/progress.ts";
 import type { Screen, Terminal } from "../../terminal/terminal.ts";
 
@@ -42,34 +36,17 @@ export function defineAudit(program: FxCommand, context: Context): void {
     .option("--against <file>", "report accounts that miss entries of an earlier checkpoint")
     .target()
     .action(async (options: Options) => {
-      const { stdout, stderr } = context.terminal;
-      const progress = new ProgressLine(stderr);
+      const progress = new ProgressLine(context.terminal.stderr);
       const onProgress = (done: AuditProgress) => progress.show(auditProgress(done));
-      const stopNotice = noticeIfSlow(stderr, options);
-      const report = await audit(context, options, onProgress).finally(() => {
-        stopNotice();
-        progress.clear();
-      });
-      if (!isClean(report)) context.exit = findingsExit;
-      const { checkpoint } = options;
-      const file = checkpoint && (isClean(report) ? checkpoint : null);
-      if (options.json) {
-        const { audit } = await import("../../../wire/audit.ts");
-        context.document({ ...(file !== undefined && { file }), ...audit.encode(report) });
-      } else {
-        const written = file ?? "not written, because of the findings";
-        tellReport(stdout, report, file === undefined ? [] : [["checkpoint", written]]);
-      }
-      tellAdvice(context.terminal, report, options.json === true);
+      const report = await audit(context, options, onProgress).finally(() => progress.clear());
+      const { checkpoint, json } = options;
+      await tellReport(
+        context,
+        report,
+        json,
+        checkpoint === undefined ? undefined : ["checkpoint", checkpoint],
+      );
     });
-}
-
-/** Explains the wait at a terminal after some seconds, because a server reports no progress. */
-function noticeIfSlow(stderr: Screen, { url }: Options): () => void {
-  if (!stderr.rich || url.kind !== "server") return () => {};
-  const text = `${withoutSecrets(url.address)} is reading its whole journal. On a large ledger this takes minutes.`;
-  const timer = setTimeout(() => writeText(stderr, text, stderr.paint.dim), 3000);
-  return () => clearTimeout(timer);
 }
 
 async function audit(
@@ -107,8 +84,30 @@ async function audit(
   }
 }
 
-/** @param facts lines to print above the counts */
-export function tellReport(stdout: Screen, report: AuditReport, facts: Pairs = []): void {
+/**
+ * Prints a report, and what to do about it on stderr.
+ * @param file what the file is that is there only if the report is clean, and its path
+ */
+export async function tellReport(
+  context: Context,
+  report: AuditReport,
+  json = false,
+  file?: readonly [name: string, path: string],
+): Promise<void> {
+  const clean = isClean(report);
+  if (!clean) context.exit = findingsExit;
+  const [name, path] = file ?? [];
+  if (json) {
+    const { audit } = await import("../../../wire/audit.ts");
+    context.document({ ...(path !== undefined && { file: clean ? path : null }), ...audit.encode(report) });
+  } else {
+    const written = clean ? path : "not written, because of the findings";
+    writeReport(context.terminal.stdout, report, name === undefined ? [] : optional(name, written));
+  }
+  tellAdvice(context.terminal, report, json);
+}
+
+function writeReport(stdout: Screen, report: AuditReport, facts: Pairs): void {
   const { accounts, entries, findings, findingsTotal, digest, against } = report;
   const text = recordText(stdout, [
     ...facts,
@@ -154,8 +153,7 @@ function comparisonFacts({ accounts, found, lost }: Comparison): Pairs {
   ];
 }
 
-/** Says on stderr what to do about findings and missing entries. */
-export function tellAdvice(terminal: Terminal, { findingsTotal, against }: AuditReport, json: boolean): void {
+function tellAdvice(terminal: Terminal, { findingsTotal, against }: AuditReport, json: boolean): void {
   const stop = "Let nobody write to it: stop the servers";
   const guide = "docs/OPERATIONS.md says how to go on when something is lost.";
   const warnings: string[] = [];

@@ -10,9 +10,7 @@ import { type Batch, digestOf } from "./file.ts";
 /** Lines that ask for what one other batch has done. */
 export interface Overlap {
   readonly lines: number;
-  /** How many lines were looked up. */
   readonly among: number;
-  /** When the newest of them was done. */
   readonly last: Date;
 }
 

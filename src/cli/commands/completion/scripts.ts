@@ -1,15 +1,12 @@
 import type { Command, Option } from "commander";
 
-/** A word that can complete a command line. */
 export interface Candidate {
   readonly text: string;
   readonly meaning: string;
 }
 
-/** Says that a path may stand there. */
 export const paths: Candidate = { text: ":paths", meaning: "" };
 
-/** The values of a placeholder such as <currency>. */
 export type Values = Readonly<Record<string, () => Promise<readonly Candidate[]>>>;
 
 /** Completes the last of `words`, which follow "fx". The candidates come from the definitions of the commands. */

@@ -30,11 +30,9 @@ type Subject =
   | "bank"
   | "clock";
 
-/** The result of one check. */
 export interface Check {
   readonly check: Subject;
   readonly ok: boolean;
-  /** The result for a reader. */
   readonly detail: string;
 }
 

@@ -5,7 +5,6 @@ import { middle, rateColumns } from "../../terminal/figures.ts";
 import { proseText, sections, tableText } from "../../terminal/output.ts";
 import type { Screen } from "../../terminal/terminal.ts";
 
-/** The table in force, and the recent trend of each currency. */
 export interface Board {
   readonly inForce: LatestTable;
   /** A sparkline for each currency; none where there is no room for them. */

@@ -33,7 +33,6 @@ export async function openDemoAccounts(service: ExchangeService): Promise<void> 
   }
 }
 
-/** Commands to try, ready to be copied. */
 export function describeDemo(url: string, env: Environment): string {
   const [first, second] = people;
   // Elsewhere than in the folder of a clone, npx would take another program from the registry.

@@ -21,13 +21,11 @@ import { openLog } from "./log.ts";
 import { KeyPairFiles } from "./tls.ts";
 
 export interface RunningServer {
-  /** The server's address on this machine. */
   readonly url: string;
   /** The address of the listener for metrics and probes, if they have their own. */
   readonly adminUrl: string | undefined;
   /** The address of the page for tellers; undefined without one. */
   readonly page: string | undefined;
-  /** Whether other machines can reach it. */
   readonly isExposed: boolean;
   /** How many tokens the server knows; undefined if it asks for none. */
   readonly tokenCount: number | undefined;
@@ -44,7 +42,6 @@ export interface RunningServer {
 
 export interface ServerStart {
   readonly version: string;
-  /** Called before the server listens. */
   readonly prepare: (service: ExchangeService) => Promise<void>;
 }
 
@@ -121,7 +118,6 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   };
 }
 
-/** The options that follow from the settings and the ledger. */
 function serverOptions(settings: Settings, { service, store, rates }: Ledger, version: string) {
   return {
     service,
@@ -208,7 +204,6 @@ async function stopWithin(app: FastifyInstance, ms: number): Promise<void> {
   }
 }
 
-/** Applies the settings that can change while the server runs, and asks for rates. */
 async function reload(
   log: FastifyBaseLogger,
   rates: Pick<CurrentRates, "refresh" | "status">,

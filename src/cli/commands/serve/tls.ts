@@ -13,10 +13,8 @@ const dayMs = 86_400_000;
 /** A certificate that is valid for fewer days is warned of: authorities renew earlier. */
 const warnedDays = 14;
 
-/** A certificate and its key in two files. */
 export class KeyPairFiles {
   readonly #settings: Settings;
-  /** The pair in force. */
   pair: KeyPair;
 
   /** @throws UsageError if one is not given, or they cannot be used */
