@@ -74,7 +74,7 @@ function failed(check: Subject, error: unknown): Check {
   return wrong(check, hint === null ? message : `${message} ${hint}`);
 }
 
-/** What an examination finds, or why it failed. */
+/** An examination that fails is a check that is wrong. */
 async function attempt(
   check: Subject,
   examination: () => Promise<readonly Check[]>,
