@@ -189,6 +189,7 @@ const shapes: readonly (readonly [command: string, shape: z.ZodType])[] = [
         replayed: z.int(),
         refused: z.int(),
         failed: z.int(),
+        unknown: z.int(),
         doneBefore: doneBefore.nullable(),
         rejects: z.string().nullable(),
         complete: z.boolean(),

@@ -33,6 +33,8 @@ interface Summary {
   readonly replayed: number;
   readonly refused: number;
   readonly failed: number;
+  /** The lines that were sent, and whose outcome is unknown. */
+  readonly unknown: number;
   /** The lines in `replayed`: when the first was done and, once the batch is complete, how to do them again. */
   readonly doneBefore: object | null;
   /** The file of the refused lines. */
@@ -76,7 +78,7 @@ export class Report {
   readonly #isFollowed: boolean;
   readonly #progress: ProgressLine;
   readonly #start = performance.now();
-  readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0 };
+  readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0, unknown: 0 };
   readonly #accounts = new Set<string>();
   readonly #sums: Sums = new Map();
   /** Refused lines whose keys were used before. Under a new key they could do again what was done. */
@@ -104,7 +106,8 @@ export class Report {
     const { batch, rejects, dryRun } = this.#options;
     let text = "";
     for (const result of results) {
-      this.#counts[result.state] += 1;
+      const isUnknown = "failure" in result && result.failure.key !== undefined;
+      this.#counts[isUnknown ? "unknown" : result.state] += 1;
       if ("failure" in result) {
         if (this.#isFollowed) {
           // At a terminal, failures on stderr stay in the order of the lines.
@@ -139,9 +142,9 @@ export class Report {
       this.#exits.add(12);
       tellWarning(this.#terminal, problem, json);
     }
-    const { done, replayed, refused, failed } = this.#counts;
+    const { done, replayed, refused, failed, unknown } = this.#counts;
     // The lines that were not sent are not counted.
-    const isStopped = hasLeft || failed > 0 || signal !== undefined || !this.#isOutputOpen;
+    const isStopped = hasLeft || failed + unknown > 0 || signal !== undefined || !this.#isOutputOpen;
     const complete = !isStopped && problem === undefined;
     if (complete && done + replayed + refused === 0)
       tellWarning(this.#terminal, "The file has no lines.", json);
@@ -206,7 +209,8 @@ export class Report {
     this.#exits.add(exit);
     if (code === "idempotency-key-reused") this.#reusedKeys += 1;
     else if (state === "refused") rejects?.add(line.forRejects(code));
-    const failures = this.#counts.refused + this.#counts.failed;
+    const { refused, failed, unknown } = this.#counts;
+    const failures = refused + failed + unknown;
     if (json || (!this.#isFollowed && failures > shownFailures + 1)) return;
     this.#progress.clear();
     if (this.#isFollowed || failures <= shownFailures) {
@@ -223,7 +227,7 @@ export class Report {
   }
 
   #summaryPairs(
-    { id, dryRun, done, replayed, refused, failed, rejects, complete }: Summary,
+    { id, dryRun, done, replayed, refused, failed, unknown, rejects, complete }: Summary,
     first: Date | undefined,
   ): Pairs {
     const seconds = (performance.now() - this.#start) / 1000;
@@ -237,6 +241,7 @@ export class Report {
       ...counted("done before", replayed),
       ...counted(dryRun ? "would be refused" : "refused", refused),
       ...counted("failed", failed),
+      ...counted("outcome unknown", unknown),
       ...optional("accounts", dryRun ? String(this.#accounts.size) : undefined),
       ...optional("first done", first && timeText(this.#terminal.stderr, first)),
       ...optional("rejects", rejects ?? undefined),
