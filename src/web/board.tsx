@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { RatesJson, RateTablesJson } from "../wire/rates.ts";
 import { useApp, useGet } from "./app.ts";
 import { History, Sparkline } from "./chart.tsx";
@@ -10,12 +10,7 @@ const trendDays = 30;
 
 /** All currencies of the table: bid and ask, what changed since the table before, and how it went. */
 export function Board() {
-  const { format, rates, reads, texts } = useApp();
-  const tableId = useRef(rates?.tableId);
-  useEffect(() => {
-    if (tableId.current !== rates?.tableId) reads.stale("api/rates/");
-    tableId.current = rates?.tableId;
-  }, [rates?.tableId]);
+  const { format, rates, texts } = useApp();
   const [opened, setOpened] = useState<string>();
   const history = useGet<RateTablesJson>("api/rates/history", { days: trendDays }).value;
   const previous = new Map(rates?.previous?.rates.map((rate) => [rate.symbol, rate]));

@@ -8,7 +8,6 @@ import type { Draft } from "./desk.ts";
 import { Button } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, Field, useWrong } from "./field.tsx";
 import { typedAmount } from "./format.ts";
-import { nameFault } from "./name-fault.ts";
 import { Changes } from "./question.tsx";
 import { cash, renaming } from "./requests.ts";
 import { fill } from "./texts.ts";
@@ -115,28 +114,22 @@ export function CashFields({ account, deposit, withdraw }: CashFieldsProps) {
 function Renaming({ account }: CashProps) {
   const { desk, texts } = useApp();
   const { pesel } = account;
-  const draft = desk.draft(pesel);
-  const { name = account.name, surname = account.surname } = draft;
-  const wrong = nameFault(account, { name, surname }, texts);
-  const [fault, refuse] = useWrong(draft, wrong);
-  const save = () => {
-    if (wrong === undefined) void desk.ask(pesel, renaming(pesel, { name, surname }));
-    else refuse();
-  };
+  const { name = account.name, surname = account.surname } = desk.draft(pesel);
   return (
-    <form noValidate onSubmit={save}>
+    <form onSubmit={() => void desk.ask(pesel, renaming(pesel, { name, surname }))}>
       <fieldset class="fields" disabled={orderOut(useCustomer(pesel)) !== undefined}>
         <Field
           label={texts.newFirstName}
           value={name}
+          required
           onValue={(value) => desk.edit(pesel, { name: value })}
         />
         <Field
           label={texts.newSurname}
           value={surname}
+          required
           onValue={(value) => desk.edit(pesel, { surname: value })}
         />
-        {fault !== undefined && <p role="alert">{fault}</p>}
         <p class="actions">
           <button type="submit">{texts.saveName}</button>
         </p>

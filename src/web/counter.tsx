@@ -17,7 +17,7 @@ export function Counter() {
   useShortcuts(page);
   const show = (found: string) => {
     // An account that is in sight already is read again.
-    reads.stale(accountUrl(found));
+    reads.refresh(accountUrl(found));
     go({ pesel: found, isOpening: false });
   };
   return (

@@ -161,7 +161,7 @@ export class Desk extends Watched {
     try {
       const [answer, asked] = await Promise.all([this.#reads.fresh<object>(url), request]);
       const { name, surname } = accountIn(answer, pesel);
-      if (answer !== shown) this.#reads.stale(`${url}/`);
+      if (answer !== shown) this.#reads.refresh(`${url}/`);
       this.tell(pesel, { is: "priced", key, order: { ...asked, holder: { name, surname }, key }, what });
     } catch (failure) {
       this.tell(pesel, { is: "not priced", key, failure });
@@ -203,7 +203,7 @@ export class Desk extends Watched {
       if (after.at === undefined) {
         this.#add({ order, failure });
         // The page shows an earlier state than the one refused: without the block, the reversal or the suspension.
-        this.#reads.stale(balancesUrl(pesel), "api/rates");
+        this.#reads.refresh();
         if (isRefusal(failure, "rate-changed")) this.#askAgain(order);
       }
       // An earlier attempt with another token has arrived: the statement shows whether the order was done.
@@ -232,7 +232,7 @@ export class Desk extends Watched {
   /** Reads again what an order has changed, and empties its form. */
   #settled(order: Order, receiptId: string): void {
     const { pesel, kind, key } = order;
-    this.#reads.stale(balancesUrl(pesel), "api/position", "api/receipts/", "api/rates", "health/ready");
+    this.#reads.refresh();
     if (!this.#isOut(order)) return;
     this.tell(pesel, { is: "done", key, receiptId });
     this.#drafts.set(draftName(pesel), { ...this.draft(pesel), ...emptied[kind] });
@@ -249,7 +249,6 @@ export class Desk extends Watched {
   }
 
   #askAgain({ pesel, quote }: Order): void {
-    this.#reads.stale("api/quote");
     if (quote !== undefined) void this.askExchange(pesel, wishOf(quote), { text: "rateMoved", was: quote });
   }
 }

@@ -1,3 +1,4 @@
+import type { PartialInputHTMLAttributes } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { MoneyJson } from "../wire/fields.ts";
 import { useApp } from "./app.ts";
@@ -6,21 +7,14 @@ import { isSurelyWrong, typedAmount } from "./format.ts";
 import { endsBeforeItBegins, type TypedPeriod } from "./period.ts";
 import { fill } from "./texts.ts";
 
-interface FieldProps {
+interface FieldProps
+  extends Omit<PartialInputHTMLAttributes<HTMLInputElement>, "value" | "type" | "role" | "list"> {
+  readonly type?: "text" | "password" | "date" | "datetime-local";
   readonly label: string;
   readonly value: string;
   readonly onValue: (value: string) => void;
   /** The message about a wrong value. */
   readonly fault?: string | undefined;
-  readonly type?: "text" | "password" | "date";
-  readonly inputMode?: "numeric" | "decimal";
-  readonly required?: boolean;
-  readonly maxLength?: number;
-  readonly min?: string;
-  readonly max?: string;
-  readonly placeholder?: string;
-  /** The name of the shortcut that leads here. */
-  readonly "data-key"?: string;
 }
 
 /** A text box with its label above it, and what is wrong with it below. */

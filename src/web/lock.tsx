@@ -30,7 +30,8 @@ interface LockProps {
   readonly texts: Texts;
 }
 
-const leastPin = 4;
+/** A new PIN. */
+const leastPin = ".{4,}";
 
 /** @param left the attempts that are left */
 function wrongPinText(stage: Session["stage"], left: number, texts: Texts): string {
@@ -43,17 +44,10 @@ export function Lock({ session, desk, texts }: LockProps) {
   const { stage, wrongPins, isRefused } = session;
   const [token, setToken] = useState("");
   const [pin, setPin] = useState("");
-  /** Whether something was typed since the last token was sent: the refusal was not of that. */
-  const [isTyped, setTyped] = useState(false);
-  const typeInto = (set: (typed: string) => void) => (typed: string) => {
-    set(typed);
-    setTyped(true);
-  };
-  const isShort = pin !== "" && pin.length < leastPin;
   const messages = [
     desk.out.length > 0 && texts.unsettled,
     desk.isNotSent && stage === "token" && texts.notSentSignIn,
-    isRefused && !isTyped && texts.tokenWrong,
+    isRefused && texts.tokenWrong,
     wrongPins > 0 && wrongPinText(stage, mostWrongPins - wrongPins, texts),
   ].filter((text) => text !== false);
   const form = useRef<HTMLFormElement>(null);
@@ -63,10 +57,9 @@ export function Lock({ session, desk, texts }: LockProps) {
   const [isBusy, setBusy] = useState(false);
   const enter = async () => {
     if (stage === "button") session.goOn();
-    if (isBusy || isShort) return;
+    if (isBusy) return;
     setBusy(true);
     setPin("");
-    setTyped(false);
     if (stage === "token" && token.trim() !== "") await session.enter(token.trim(), pin);
     if (stage === "pin" && pin !== "") await session.unlock(pin);
     setBusy(false);
@@ -81,9 +74,7 @@ export function Lock({ session, desk, texts }: LockProps) {
             {text}
           </p>
         ))}
-        {stage === "token" && (
-          <Field label={texts.token} type="password" value={token} onValue={typeInto(setToken)} />
-        )}
+        {stage === "token" && <Field label={texts.token} type="password" value={token} onValue={setToken} />}
         {(stage === "pin" || (stage === "token" && mayHavePin())) && (
           <Field
             key={stage}
@@ -91,8 +82,9 @@ export function Lock({ session, desk, texts }: LockProps) {
             type="password"
             inputMode="numeric"
             value={pin}
-            onValue={typeInto(setPin)}
-            fault={isShort && stage === "token" ? fill(texts.pinShort, leastPin) : undefined}
+            onValue={setPin}
+            pattern={stage === "token" ? leastPin : undefined}
+            title={texts.pinShort}
           />
         )}
         <button type="submit" class="primary" aria-busy={isBusy}>

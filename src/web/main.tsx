@@ -7,7 +7,7 @@ import "./styles/statement.css";
 import "./styles/operator.css";
 import "./styles/print.css";
 import { render } from "preact";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { FxError } from "../core/errors.ts";
 import type { RatesJson } from "../wire/rates.ts";
 import type { TokenJson } from "../wire/server.ts";
@@ -26,7 +26,7 @@ import { Batch } from "./operator/batch.tsx";
 import { BatchJob } from "./operator/batch-job.ts";
 import { Position } from "./operator/position.tsx";
 import { type Place, viewsOf } from "./place.ts";
-import { accountsOfAll, Reads } from "./reads.ts";
+import { Reads } from "./reads.ts";
 import { ignoreStrayRepeats } from "./repeats.ts";
 import { refusalText } from "./server-words.ts";
 import { Session } from "./session.ts";
@@ -36,7 +36,6 @@ import { UnderWay } from "./under-way.tsx";
 
 const languageName = "fx-language";
 const refreshEveryMs = 60_000;
-const retryMs = 10_000;
 
 function firstLanguage(): Language {
   const chosen = localStorage.getItem(languageName);
@@ -52,7 +51,7 @@ const api = new Api(
 );
 const reads = new Reads(api);
 const desk = new Desk(api, reads, sessionStorage);
-const batch = new BatchJob(api, () => reads.stale(...accountsOfAll));
+const batch = new BatchJob(api, () => reads.refresh());
 const audit = new AuditJob(api);
 
 /** Has the browser ask before it closes the page with work under way. */
@@ -71,20 +70,21 @@ function keepFresh(): void {
   document.addEventListener("visibilitychange", refresh);
 }
 
+const formats = { en: new Format("en", navigator.languages), pl: new Format("pl", navigator.languages) };
+
 function useLanguage() {
   const [language, setLanguage] = useState(firstLanguage);
   const texts = textsOf[language];
-  const format = useMemo(() => new Format(language, navigator.languages), [language]);
   useEffect(() => {
     document.documentElement.lang = language;
     document.title = texts.title;
   }, [language]);
-  const changeLanguage = useCallback(() => {
+  const changeLanguage = () => {
     const next = language === "en" ? "pl" : "en";
     localStorage.setItem(languageName, next);
     setLanguage(next);
-  }, [language]);
-  return { language, texts, format, changeLanguage };
+  };
+  return { language, texts, format: formats[language], changeLanguage };
 }
 
 interface NotBegunProps {
@@ -93,20 +93,13 @@ interface NotBegunProps {
   readonly language: Language;
 }
 
-/** Says why the page cannot begin, and tries again soon, unless the server has said when. */
+/** Says why the page cannot begin. */
 function NotBegun({ failure, texts, language }: NotBegunProps) {
-  const refusal = failure instanceof FxError ? failure : undefined;
-  const retry = () => reads.stale("api/token");
-  useEffect(() => {
-    if (refusal?.retryAfterSeconds !== undefined) return undefined;
-    const timer = setTimeout(retry, retryMs);
-    return () => clearTimeout(timer);
-  }, [failure]);
   return (
     <div class="wait">
       <p role="status">
-        {refusal === undefined ? texts.offline : refusalText(refusal, language)}{" "}
-        <Button label={texts.retry} onClick={retry} />
+        {failure instanceof FxError ? refusalText(failure, language) : texts.offline}{" "}
+        <Button label={texts.retry} onClick={() => reads.refresh()} />
       </p>
       {desk.out.length > 0 && <p role="alert">{texts.unsettled}</p>}
     </div>

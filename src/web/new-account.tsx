@@ -7,9 +7,10 @@ import { Button } from "./elements.tsx";
 import { AmountField, Field, useWrong } from "./field.tsx";
 import { useFocusReturn } from "./focus.ts";
 import { digitsOf, typedAmount } from "./format.ts";
-import { isTypedWhole, peselFault } from "./pesel-fault.ts";
+import { peselFault } from "./pesel-fault.ts";
 import { Asked } from "./question.tsx";
 import { accountUrl, opening } from "./requests.ts";
+import { refusalText } from "./server-words.ts";
 
 interface NewAccountProps {
   readonly onOpened: (pesel: string) => void;
@@ -17,7 +18,7 @@ interface NewAccountProps {
 }
 
 export function NewAccount({ onOpened, onClose }: NewAccountProps) {
-  const { desk, texts } = useApp();
+  const { desk, language, texts } = useApp();
   const draft = desk.draft(newHolder);
   const digits = digitsOf(draft.pesel);
   const form = useRef<HTMLFormElement>(null);
@@ -35,14 +36,11 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   const isOut = orderOut(useCustomer(digits)) !== undefined;
   const holder = { name: (draft.name ?? "").trim(), surname: (draft.surname ?? "").trim() };
   const amount = typedAmount(draft.sum === "" ? "0" : draft.sum, "PLN", { zero: true });
-  const ofPesel = peselFault(digits, texts);
-  const existing = useGet<ListedAccountJson>(ofPesel === undefined ? accountUrl(digits) : undefined).value;
+  const unfit = peselFault(digits);
+  const existing = useGet<ListedAccountJson>(unfit === undefined ? accountUrl(digits) : undefined).value;
   const isTaken = !isOut && existing !== undefined && existing.closed !== true;
-  const wrong =
-    ofPesel ??
-    (isTaken ? texts.hasAccount : undefined) ??
-    (holder.name === "" || holder.surname === "" ? texts.nameMissing : undefined) ??
-    ("fault" in amount ? texts.amountFault[amount.fault] : undefined);
+  const wrongPesel = unfit === undefined ? isTaken && texts.hasAccount : refusalText(unfit, language);
+  const wrong = wrongPesel || ("fault" in amount ? texts.amountFault[amount.fault] : undefined);
   const [fault, refuse] = useWrong(draft, wrong);
   const open = () => {
     if ("fault" in amount || wrong !== undefined) refuse();
@@ -52,9 +50,9 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
     <>
       <section class="card" aria-labelledby="new-account">
         <h2 id="new-account">{texts.newAccount}</h2>
-        <form ref={form} noValidate onSubmit={open}>
+        <form ref={form} onSubmit={open}>
           <fieldset class="fields" disabled={isOut}>
-            <OpeningFields isTold={fault !== undefined} isTaken={isTaken} />
+            <OpeningFields isTold={fault !== undefined} wrongPesel={wrongPesel || undefined} />
             {fault !== undefined && <p role="alert">{fault}</p>}
           </fieldset>
           <p class="actions">
@@ -73,17 +71,16 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
 
 interface OpeningFieldsProps {
   readonly isTold: boolean;
-  readonly isTaken: boolean;
+  readonly wrongPesel: string | undefined;
 }
 
-function OpeningFields({ isTold, isTaken }: OpeningFieldsProps) {
+function OpeningFields({ isTold, wrongPesel }: OpeningFieldsProps) {
   const { desk, texts } = useApp();
   const { pesel, name = "", surname = "", sum } = desk.draft(newHolder);
   const edit = (change: Partial<Draft>) => desk.edit(newHolder, change);
   const digits = digitsOf(pesel);
-  const typedFault = isTypedWhole(digits)
-    ? (peselFault(digits, texts) ?? (isTaken ? texts.hasAccount : undefined))
-    : undefined;
+  // More digits may make it right.
+  const isTypedWhole = digits.length >= 11 || /\D/.test(digits);
   return (
     <>
       <Field
@@ -92,10 +89,10 @@ function OpeningFields({ isTold, isTaken }: OpeningFieldsProps) {
         onValue={(value) => edit({ pesel: value })}
         inputMode="numeric"
         maxLength={16}
-        fault={isTold ? undefined : typedFault}
+        fault={isTypedWhole && !isTold ? wrongPesel : undefined}
       />
-      <Field label={texts.firstName} value={name} onValue={(value) => edit({ name: value })} />
-      <Field label={texts.surname} value={surname} onValue={(value) => edit({ surname: value })} />
+      <Field label={texts.firstName} value={name} required onValue={(value) => edit({ name: value })} />
+      <Field label={texts.surname} value={surname} required onValue={(value) => edit({ surname: value })} />
       <AmountField
         label={texts.cashPaidIn}
         value={sum}

@@ -22,10 +22,6 @@ interface CachedRead {
   ended: Promise<void>;
 }
 
-/** The beginnings of URLs whose answers other tills change. */
-export const accountsOfAll = ["api/user/", "api/receipts/", "api/position"] as const;
-const others = ["api/rates", "health/ready", "api/house", ...accountsOfAll];
-
 /** The state of a read that was not begun. */
 export const unasked: Read<never> = {
   value: undefined,
@@ -66,19 +62,9 @@ export class Reads extends Watched {
     };
   }
 
-  /** Reads again what is in use and has a URL that begins so. */
-  stale(...beginnings: readonly string[]): void {
-    for (const [url, entry] of this.#entries) {
-      if (beginnings.some((beginning) => url.startsWith(beginning))) this.#start(url, entry);
-    }
-  }
-
-  /** Reads again what others may have changed meanwhile, and what failed. */
-  refresh(): void {
-    this.stale(...others);
-    for (const [url, { read }] of this.#entries) {
-      if (read.failure !== undefined && !read.isLoading) this.stale(url);
-    }
+  /** Reads again what is in use and has a URL that begins so; without a beginning, all. */
+  refresh(beginning = ""): void {
+    for (const [url, entry] of this.#entries) if (url.startsWith(beginning)) this.#start(url, entry);
   }
 
   /** Reads a URL again, and gives the newest answer to the caller and to every user of the URL. */

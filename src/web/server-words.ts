@@ -9,7 +9,6 @@ const { pl } = textsOf;
 /** Refusals in Polish; the server's own words are English. Some have the words with which the page warns of them. */
 const refusals: Readonly<Record<ErrorCode, string>> = {
   ...polish.refusals,
-  underage: pl.peselFault.underage,
   "same-currency": pl.sameCurrency,
   "insufficient-funds": pl.notEnough,
   "account-closed": pl.closedAccount,

@@ -113,13 +113,11 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
 
 /** The price of what is typed, once nobody has typed for a moment. */
 function useQuote(url: string | undefined): Read<QuoteJson> {
-  const { rates, reads } = useApp();
   const [asked, setAsked] = useState<string>();
   useEffect(() => {
     const timer = setTimeout(() => setAsked(url), pauseMs);
     return () => clearTimeout(timer);
   }, [url]);
-  useEffect(() => reads.stale("api/quote"), [rates?.tableId]);
   return useGet<QuoteJson>(asked === url ? asked : undefined);
 }
 

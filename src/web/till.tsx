@@ -55,18 +55,9 @@ export function Till() {
             onValue={(day) => setDate(day || today)}
           />
           {isOperator && (
-            <label class="field">
-              {texts.tillOf}
-              <input
-                type="text"
-                autocomplete="off"
-                maxLength={64}
-                value={by}
-                onChange={({ currentTarget }) => setBy(currentTarget.value.trim())}
-              />
-            </label>
+            <Field label={texts.tillOf} maxLength={64} value={by} onValue={(name) => setBy(name.trim())} />
           )}
-          <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.stale("api/till")} />
+          <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.refresh("api/till")} />
           <Button
             label={texts.print}
             disabled={value === undefined || isUnread}

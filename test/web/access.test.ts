@@ -113,8 +113,8 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await page.getByRole("alert").getByText("does not accept this token").waitFor();
     await hasFocus(page.getByLabel("Access token"));
     await page.getByLabel("PIN to unlock with (optional)").fill("12");
-    await page.getByText("at least 4 characters").waitFor();
-    assert.equal(await page.getByRole("alert").count(), 0, "the refusal of another token");
+    await enter(page, tokens.teller);
+    await page.locator("input:focus:invalid").waitFor();
     await page.getByLabel("PIN to unlock with (optional)").fill("");
     await enter(page, tokens.teller);
     await page.locator("main:focus").waitFor();

@@ -360,7 +360,7 @@ describe("what is under way at the counter", () => {
     assert.ok(at?.stage === "asked");
     read.length = 0;
     await desk.confirm("1", at.order.key);
-    assert.deepEqual(read, ["api/user/1", "api/rates"]);
+    assert.deepEqual(read, ["api/user/1", "api/rates", "api/position"]);
   });
 
   test("Two tabs that know the same order without an answer carry it out once", async () => {

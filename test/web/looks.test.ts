@@ -44,6 +44,7 @@ describe("the page", { skip: noBrowser }, () => {
     await page.getByRole("region", { name: "History of USD" }).locator(".plot svg").waitFor();
     await look("history");
     await newAccount.click();
+    for (const box of [parts(page).first, parts(page).surname]) await box.fill("X");
     await openAccount.click();
     await parts(page).alert.waitFor();
     await look("a new account");

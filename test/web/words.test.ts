@@ -12,8 +12,6 @@ import {
   typedAmount,
   warsawTime,
 } from "../../src/web/format.ts";
-import { nameFault } from "../../src/web/name-fault.ts";
-import { peselFault } from "../../src/web/pesel-fault.ts";
 import { fileFaultText, findingText, refusalText } from "../../src/web/server-words.ts";
 import { statementCsv } from "../../src/web/statement-csv.ts";
 import { textsOf } from "../../src/web/texts.ts";
@@ -106,22 +104,6 @@ describe("the page's words", () => {
     }
     const fields = ["/toBuy", ""].map((pointer) => ({ pointer, detail: "" }));
     assert.match(refusalText(new FxError("invalid-amount", "", { fields }), "pl", true), / Popraw: toBuy\.$/);
-  });
-
-  test("A PESEL is judged by its date, its check digit and its age, in this order", () => {
-    const { pl } = textsOf;
-    const faults = ["1", "80019912345", "80010112341", adult(1)].map((typed) => peselFault(typed, pl));
-    assert.deepEqual(faults, [pl.peselFault.digits, pl.peselFault.date, pl.peselFault.check, undefined]);
-  });
-
-  test("A new name is refused if it is not whole, or the account has it already", () => {
-    const { pl } = textsOf;
-    const before = { name: "Ewa", surname: "Nowak" };
-    const faultOf = (name: string, surname: string) => nameFault(before, { name, surname }, pl);
-    assert.deepEqual(
-      [faultOf(" ", "Nowak"), faultOf("Ewa ", "Nowak"), faultOf("Ewa", "Inna")],
-      [pl.nameMissing, pl.nameSame, undefined],
-    );
   });
 
   test("An amount finer than its currency is told with the currency's decimals", () => {

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { PositionJson } from "../../wire/ledger.ts";
 import { useApp, useGet, usePlnAtBid } from "../app.ts";
 import { Button, figures, Table, Tile, Unread } from "../elements.tsx";
+import { Field } from "../field.tsx";
 import { instantOf, warsawTime } from "../format.ts";
 import { fill } from "../texts.ts";
 import { Accounting } from "./accounting.tsx";
@@ -44,17 +45,15 @@ export function Position() {
       <section class="card">
         <div class="actions">
           <h2>{texts.position}</h2>
-          <label class="field">
-            {texts.positionAt}
-            <input
-              type="datetime-local"
-              max={latest}
-              value={typedTime}
-              onChange={({ currentTarget }) => setTypedTime(currentTarget.value)}
-            />
-          </label>
+          <Field
+            type="datetime-local"
+            label={texts.positionAt}
+            max={latest}
+            value={typedTime}
+            onValue={setTypedTime}
+          />
           <Button label={texts.now} aria-pressed={at === undefined} onClick={() => setTypedTime("")} />
-          <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.stale("api/position")} />
+          <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.refresh("api/position")} />
         </div>
         {isFuture ? <p role="alert">{texts.notYet}</p> : <Unread read={read} />}
         {value !== undefined && (

@@ -11,11 +11,7 @@ function useTrading(path: "suspension" | "resumption", question: string) {
   const { failure, run } = useTask<string>();
   const send = (body: object) => {
     if (!confirm(question)) return;
-    run(() =>
-      api
-        .change(`api/trading/${path}`, { body, key: newKey() })
-        .finally(() => reads.stale("api/rates", "health/ready")),
-    );
+    run(() => api.change(`api/trading/${path}`, { body, key: newKey() }).finally(() => reads.refresh()));
   };
   return { send, fault: failure === undefined ? undefined : failureText(failure) };
 }
