@@ -3,7 +3,7 @@ import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { parsePesel } from "../core/pesel.ts";
 
-/** What is wrong with the PESEL of a new customer, typed without spaces. */
+/** The fault of the PESEL of a new customer, typed without spaces. */
 export function peselFault(digits: string): FxError | undefined {
   const today = warsawDate(new Date());
   try {
