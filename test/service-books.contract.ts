@@ -199,6 +199,14 @@ export function describeBooks(subjectNow: () => Subject, person: () => Promise<P
       assert.deepEqual([bid, ask && formatDecimal(ask, 4)], [undefined, "3.7000"]);
     });
 
+    test("A receipt is refused by a beginning of its id that several have", async () => {
+      const pesel = await person();
+      const { receiptId } = await service.exchange({ pesel, ...terms("buy 1 USD for PLN") });
+      const several =
+        /^More than one receipt begins like this, such as \S{36} and \S{36}\. Give more of the id\.$/;
+      await refuses(service.receipt(receiptId.slice(0, 8)), "invalid-request", several);
+    });
+
     test("a statement by key has the entry with that key, or none", async () => {
       const pesel = await person();
       const { receiptId } = await service.exchange({ pesel, ...terms("sell 1 PLN for USD"), key: 'k"&+/=1' });

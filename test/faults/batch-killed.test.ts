@@ -11,9 +11,9 @@ import { until } from "../support/until.ts";
 
 const accounts = 20;
 const someOrders = 3000;
-/** Enough orders for a batch in its own process to be interrupted in the middle. A server takes longer for each. */
-const manyOrders = 40_000;
-const manyAtServer = 15_000;
+/** Enough orders for a batch to be killed in the middle, and to be interrupted early: it answers what is under way. */
+const manyOrders = 12_000;
+const mostOrders = 20_000;
 
 /** A ledger with accounts, and a file of orders. */
 async function desk(t: TestContext, orders = someOrders) {
@@ -38,6 +38,23 @@ async function desk(t: TestContext, orders = someOrders) {
 }
 
 const linesIn = (text: string) => text.split("\n").length - 1;
+
+type Batch = ReturnType<typeof spawnFx>;
+
+/** Acts as soon as more than `results` are read, while the others are still to come. */
+function after(results: number, { child, ended }: Batch, act: () => unknown): Promise<unknown> {
+  let seen = 0;
+  const acted = new Promise<unknown>((resolve) => {
+    const count = (text: string) => {
+      seen += linesIn(text);
+      if (seen <= results) return;
+      child.stdout.off("data", count);
+      resolve(act());
+    };
+    child.stdout.on("data", count);
+  });
+  return Promise.race([acted, ended]);
+}
 
 test("A batch whose server is killed and restarted neither loses nor doubles a line", async (t) => {
   const { file, serve, audit } = await desk(t);
@@ -67,49 +84,46 @@ test("A batch whose server is killed and restarted neither loses nor doubles a l
 
 for (const where of ["in its own process", "at a server"]) {
   test(`A long batch ${where} that is killed and run again neither loses nor doubles a line`, async (t) => {
-    const orders = where === "at a server" ? manyAtServer : manyOrders;
-    const { place: local, file, serve, audit } = await desk(t, orders);
+    const { place: local, file, serve, audit } = await desk(t, manyOrders);
     const server = where === "at a server" ? await serve() : undefined;
     const place = { env: { ...local.env, ...(server && { FX_URL: server.url }) } };
     for (const share of [0.3, 0.6]) {
-      const { child, output, ended } = spawnFx(["batch", file], place);
-      await until(() => linesIn(output().stdout) > share * orders || child.exitCode !== null);
-      child.kill("SIGKILL");
-      assert.equal((await ended).exit, null);
+      const batch = spawnFx(["batch", file], place);
+      await after(share * manyOrders, batch, () => batch.child.kill("SIGKILL"));
+      assert.equal((await batch.ended).exit, null);
     }
     const ran = await runFx(["batch", file], place);
     assert.equal(ran.exit, 0, ran.stderr);
     const results = ran.stdout.trimEnd().split("\n");
-    assert.equal(results.length, orders);
-    assert.ok(results.filter((line) => JSON.parse(line).replayed).length > 0.5 * orders);
+    assert.equal(results.length, manyOrders);
+    assert.ok(results.filter((line) => JSON.parse(line).replayed).length > 0.5 * manyOrders);
     await server?.stop();
-    const { ok, entries } = await audit();
-    assert.deepEqual([ok, entries], [true, accounts + orders]);
-  });
-}
-
-for (const [how, share, interrupt] of [
-  ["stopped by Ctrl-C", 0.5, ({ child }) => child.kill("SIGINT")],
-  ["interrupted twice, while nobody reads its results,", 0.4, interruptTwice],
-] as readonly [string, number, (batch: ReturnType<typeof spawnFx>) => unknown][]) {
-  test(`A long local batch ${how} ends with exit 130, and the next run does the rest`, async (t) => {
-    const { place, file, audit } = await desk(t, manyOrders);
-    const batch = spawnFx(["batch", file], place);
-    await until(() => linesIn(batch.output().stdout) > share * manyOrders);
-    await interrupt(batch);
-    const { exit, stdout, stderr } = await batch.ended;
-    assert.equal(exit, 130, stderr);
-    assert.ok(linesIn(stdout) < manyOrders);
-    // A batch that is interrupted twice has not reported all that it did.
-    if (interrupt !== interruptTwice) assert.equal((await audit()).entries, accounts + linesIn(stdout));
-    assert.equal((await runFx(["batch", file], place)).exit, 0);
     const { ok, entries } = await audit();
     assert.deepEqual([ok, entries], [true, accounts + manyOrders]);
   });
 }
 
+for (const [how, interrupt] of [
+  ["stopped by Ctrl-C", ({ child }) => child.kill("SIGINT")],
+  ["interrupted twice, while nobody reads its results,", interruptTwice],
+] as readonly [string, (batch: Batch) => unknown][]) {
+  test(`A long local batch ${how} ends with exit 130, and the next run does the rest`, async (t) => {
+    const { place, file, audit } = await desk(t, mostOrders);
+    const batch = spawnFx(["batch", file], place);
+    await after(0.1 * mostOrders, batch, () => interrupt(batch));
+    const { exit, stdout, stderr } = await batch.ended;
+    assert.equal(exit, 130, stderr);
+    assert.ok(linesIn(stdout) < mostOrders);
+    // A batch that is interrupted twice has not reported all that it did.
+    if (interrupt !== interruptTwice) assert.equal((await audit()).entries, accounts + linesIn(stdout));
+    assert.equal((await runFx(["batch", file], place)).exit, 0);
+    const { ok, entries } = await audit();
+    assert.deepEqual([ok, entries], [true, accounts + mostOrders]);
+  });
+}
+
 /** Interrupts a batch that cannot end by itself, as its results are not read. */
-async function interruptTwice({ child }: ReturnType<typeof spawnFx>): Promise<void> {
+async function interruptTwice({ child }: Batch): Promise<void> {
   child.stdout.pause();
   child.kill("SIGINT");
   // Earlier, it would count as the same Ctrl-C; later, the thread would be done.
