@@ -3,6 +3,7 @@ import { FxError } from "../core/errors.ts";
 import type { Operation } from "../wire/operation.ts";
 import { type Caller, includes, type Role, type Tokens } from "../wire/role.ts";
 import { clientAddress } from "./client-address.ts";
+import type { Stream } from "./lifecycle.ts";
 import { isRepeated } from "./request-form.ts";
 
 declare module "fastify" {
@@ -22,42 +23,39 @@ export interface AccessOptions {
   readonly tokens?: Tokens | undefined;
 }
 
-export interface AccessControl {
-  /** Returns why the request may not do what needs this role, or sets its caller. */
-  refusal(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
-}
+/** Says why a request may not do what needs this role. */
+export type Refusal = (request: FastifyRequest, role: Operation["role"]) => FxError | undefined;
 
-export function openAccess({ tokens, now }: AccessOptions): AccessControl {
-  return {
-    refusal(request, role) {
-      if (tokens === undefined || role === "anyone") return undefined;
-      const { authorization } = request.headers;
-      if (authorization === undefined) {
-        return unauthorized(`This server asks for a token, and the request has none. ${howToSend}`);
-      }
-      if (isRepeated(request.raw, "authorization")) {
-        return unauthorized(`The request has more than one Authorization header. ${howToSend}`);
-      }
-      const caller = tokens.callerOf(authorization);
-      if (caller === undefined) {
-        return refused(
-          request,
-          "unknown",
-          `The request's token is not one of this server's. It may have been revoked: ask for another. ${howToSend}`,
-        );
-      }
-      const { name, expires } = caller;
-      if (expires !== undefined && expires <= now()) {
-        return refused(
-          request,
-          "expired",
-          `The token ${name} expired at ${expires.toISOString()}. Ask for another.`,
-          name,
-        );
-      }
-      request.caller = caller;
-      return includes(caller.role, role) ? undefined : tooLittle(caller, role, "This");
-    },
+/** Refuses a request by its token, or sets its caller. */
+export function openAccess({ tokens, now }: AccessOptions): Refusal {
+  return (request, role) => {
+    if (tokens === undefined || role === "anyone") return undefined;
+    const { authorization } = request.headers;
+    if (authorization === undefined) {
+      return unauthorized(`This server asks for a token, and the request has none. ${howToSend}`);
+    }
+    if (isRepeated(request.raw, "authorization")) {
+      return unauthorized(`The request has more than one Authorization header. ${howToSend}`);
+    }
+    const caller = tokens.callerOf(authorization);
+    if (caller === undefined) {
+      return refused(
+        request,
+        "unknown",
+        `The request's token is not one of this server's. It may have been revoked: ask for another. ${howToSend}`,
+      );
+    }
+    const { name, expires } = caller;
+    if (expires !== undefined && expires <= now()) {
+      return refused(
+        request,
+        "expired",
+        `The token ${name} expired at ${expires.toISOString()}. Ask for another.`,
+        name,
+      );
+    }
+    request.caller = caller;
+    return includes(caller.role, role) ? undefined : tooLittle(caller, role, "This");
   };
 }
 
@@ -99,17 +97,11 @@ export function challengeOf({ headers }: FastifyRequest): string {
   return `Bearer realm="fx"${headers.authorization === undefined ? "" : ', error="invalid_token"'}`;
 }
 
-/** A stream that ends when its token is revoked or expires. */
-interface Ended {
-  readonly request: FastifyRequest;
-  end(reason: FxError): void;
-}
-
 /** Ends the streams whose token has been revoked or has expired. */
-export function endRefused(access: AccessControl, streams: Set<Ended>): void {
+export function endRefused(access: Refusal, streams: Set<Stream>): void {
   for (const stream of streams) {
     const { role = "anyone" } = stream.request.routeOptions.config;
-    const refused = access.refusal(stream.request, role);
+    const refused = access(stream.request, role);
     if (refused === undefined) continue;
     streams.delete(stream);
     stream.end(refused);

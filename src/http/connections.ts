@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** Requests that a connection may send before the answer to its first. A client that sends more is cut off. */
@@ -13,26 +12,6 @@ interface UnderWay {
   readonly response: ServerResponse;
   /** Each begins a request that was pipelined behind it, in their order. */
   readonly waiting: (() => void)[];
-}
-
-export interface Connections {
-  /**
-   * Calls `start` when the requests before it on the connection are answered: at once, if there are none, and never, if
-   * the connection is closed before (RFC 9112, 9.3.2 and 9.6). The request is under way from then until its answer is over.
-   */
-  begin(request: FastifyRequest, reply: FastifyReply, start: () => void): void;
-  /** The request under way on a connection, or the last one if the rest of its body is still to come. */
-  underWay(socket: Socket): Pick<UnderWay, "request" | "response"> | undefined;
-  /** Closes a connection once the request under way is answered. */
-  endAfterAnswer(socket: Socket): void;
-  /** Answers that are complete here, and that their clients have not yet read to the end. */
-  unsent(): readonly ServerResponse[];
-  /** Has further connections closed as they come. */
-  refuse(): void;
-  /** Closes those over which no request ever came: Node does not count them as idle. */
-  closeUnused(): void;
-  /** Closes all, and returns how many there were. */
-  closeAll(): number;
 }
 
 /** Calls `act` once: when the answer was sent, when its connection has broken, or at once if that is so already. */
@@ -49,95 +28,92 @@ export function closingOf(reply: FastifyReply): AbortSignal {
 }
 
 /** Limits what one connection may ask for at once, and how many connections there are. */
-export function limitConnections(
-  server: Server,
-  maxConnections: number | undefined,
-  warn: (facts: object, message: string) => void,
-): Connections {
-  const underWay = new Map<Socket, UnderWay>();
+export class Connections {
+  readonly #open = new Set<Socket>();
+  readonly #underWay = new Map<Socket, UnderWay>();
   /** The request that each connection began last. */
-  const latest = new WeakMap<Socket, UnderWay>();
-  const open = new Set<Socket>();
-  /** Those over TLS, on top of them, after their handshake. */
-  const secure = new Set<Socket>();
-  let isRefusing = false;
-  server.on("connection", (socket: Socket) => {
-    if (isRefusing) socket.destroy();
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
-  });
-  server.on("secureConnection", (socket: Socket) => {
-    secure.add(socket);
-    socket.once("close", () => secure.delete(socket));
-  });
-  if (maxConnections !== undefined) server.maxConnections = maxConnections;
-  tellDrops(server, (dropped) =>
-    warn({ dropped, maxConnections }, "connections closed as they came: --max-connections are open"),
-  );
+  readonly #latest = new WeakMap<Socket, UnderWay>();
+  #isRefusing = false;
 
-  function endAfterAnswer(socket: Socket): void {
-    const { response } = underWay.get(socket) ?? {};
-    if (response?.headersSent === false) response.setHeader("connection", "close");
-    response?.once("close", () => socket.destroySoon());
+  constructor(
+    server: Server,
+    maxConnections: number | undefined,
+    warn: (facts: object, message: string) => void,
+  ) {
+    server.on("connection", (socket: Socket) => {
+      if (this.#isRefusing) socket.destroy();
+      this.#open.add(socket);
+      socket.once("close", () => this.#open.delete(socket));
+    });
+    if (maxConnections !== undefined) server.maxConnections = maxConnections;
+    tellDrops(server, (dropped) =>
+      warn({ dropped, maxConnections }, "connections closed as they came: --max-connections are open"),
+    );
   }
 
-  function startOn(socket: Socket, each: UnderWay, start: () => void): void {
+  /**
+   * Calls `start` when the requests before it on the connection are answered: at once, if there are none, and never, if
+   * the connection is closed before (RFC 9112, 9.3.2 and 9.6). The request is under way from then until its answer is over.
+   */
+  begin({ raw: request }: FastifyRequest, { raw: response }: FastifyReply, start: () => void): void {
+    const { socket } = request;
+    const before = this.#underWay.get(socket);
+    const each = { request, response, waiting: before?.waiting ?? [] };
+    if (before === undefined) this.#start(socket, each, start);
+    else if (each.waiting.length + 1 >= pipelinedAtMost) socket.destroy();
+    else each.waiting.push(() => this.#start(socket, each, start));
+  }
+
+  #start(socket: Socket, each: UnderWay, start: () => void): void {
     // An answer that closes its connection is the last: the client takes what it sent after that for not begun.
     if (!socket.writable) return;
-    underWay.set(socket, each);
-    latest.set(socket, each);
+    this.#underWay.set(socket, each);
+    this.#latest.set(socket, each);
     // A streamed answer has a dozen, of Fastify's and of fx's. Node warns from 11 on.
     each.response.setMaxListeners(20);
     each.response.once("close", () => {
-      underWay.delete(socket);
+      this.#underWay.delete(socket);
       each.waiting.shift()?.();
     });
     start();
   }
 
-  return {
-    endAfterAnswer,
-    begin({ raw: request }, { raw: response }, start) {
-      const { socket } = request;
-      const before = underWay.get(socket);
-      const each = { request, response, waiting: before?.waiting ?? [] };
-      if (before === undefined) startOn(socket, each, start);
-      else if (each.waiting.length + 1 < pipelinedAtMost) {
-        each.waiting.push(() => startOn(socket, each, () => void unlessEnded(socket, start)));
-      } else socket.destroy();
-    },
-    underWay: (socket) => underWay.get(socket) ?? unread(latest.get(socket)),
-    unsent: () =>
-      [...underWay.values()].map(({ response }) => response).filter((response) => response.writableEnded),
-    refuse() {
-      isRefusing = true;
-    },
-    closeUnused() {
-      for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
-      // Their handshake has brought bytes.
-      for (const socket of secure) if (!underWay.has(socket)) socket.destroy();
-    },
-    closeAll() {
-      const { size } = open;
-      for (const socket of open) socket.destroy();
-      return size;
-    },
-  };
-}
+  /** The request under way on a connection, or the last one if the rest of its body is still to come. */
+  underWay(socket: Socket): Pick<UnderWay, "request" | "response"> | undefined {
+    const latest = this.#latest.get(socket);
+    return this.#underWay.get(socket) ?? (latest?.request.complete ? undefined : latest);
+  }
 
-/** The request, unless it has arrived whole. */
-function unread(each: UnderWay | undefined): UnderWay | undefined {
-  return each?.request.complete ? undefined : each;
-}
+  /** Closes a connection once the request under way is answered. */
+  endAfterAnswer(socket: Socket): void {
+    const { response } = this.#underWay.get(socket) ?? {};
+    if (response?.headersSent === false) response.setHeader("connection", "close");
+    response?.once("close", () => socket.destroySoon());
+  }
 
-/**
- * Calls `start` unless the client has ended its side: Node then sends no further answer. It reads an end in the turn of
- * the event loop after that of the requests before it, at the earliest.
- */
-async function unlessEnded(socket: Socket, start: () => void): Promise<void> {
-  await nextTurn();
-  await nextTurn();
-  if (socket.writable) start();
+  /** Answers that are complete here, and that their clients have not yet read to the end. */
+  unsent(): readonly ServerResponse[] {
+    return [...this.#underWay.values()]
+      .map(({ response }) => response)
+      .filter((response) => response.writableEnded);
+  }
+
+  /** Has further connections closed as they come. */
+  refuse(): void {
+    this.#isRefusing = true;
+  }
+
+  /** Closes those over which no request ever came: Node does not count them as idle. */
+  closeUnused(): void {
+    for (const socket of this.#open) if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  /** Closes all, and returns how many there were. */
+  closeAll(): number {
+    const { size } = this.#open;
+    for (const socket of this.#open) socket.destroy();
+    return size;
+  }
 }
 
 /** Tells how many connections were dropped, at most once in ten seconds. */

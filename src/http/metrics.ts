@@ -9,21 +9,7 @@ import type { BulkAnswer, BulkLine, Commits, Recorded } from "../core/service.ts
 import type { ReadyJson } from "../wire/server.ts";
 import { toFxError } from "./errors.ts";
 
-export interface Metrics {
-  /** Counts an answer; `route` is the pattern, never the path. */
-  observe(method: string, route: string, status: number, ms: number): void;
-  /** Reads a request, carries it out, and counts its result. */
-  counted<A extends Asked, T extends Recorded>(
-    kind: EntryKind,
-    read: () => A,
-    carryOut: (asked: A) => Promise<T>,
-  ): Promise<T>;
-  /** Counts a line of a batch, and gives its result: "settled", "opened", "replayed" or the code of the refusal. */
-  bulkLine(line: BulkLine, answer: BulkAnswer): string;
-  /** Prometheus's text format. */
-  text(): Promise<string>;
-  readonly contentType: string;
-}
+export type Metrics = ReturnType<typeof openMetrics>;
 
 /** A request as far as it was read; an order has its pair. */
 type Asked = object & { readonly from?: CurrencyCode; readonly to?: CurrencyCode };
@@ -48,7 +34,7 @@ interface MetricOptions {
   readonly certificateExpires?: (() => Date | undefined) | undefined;
 }
 
-export function openMetrics(options: MetricOptions): Metrics {
+export function openMetrics(options: MetricOptions) {
   const { probes } = options;
   const registry = new Registry();
   const registers = [registry];
@@ -78,9 +64,17 @@ export function openMetrics(options: MetricOptions): Metrics {
   observeCommits(probes.commits, registers);
 
   return {
-    observe: (method, route, status, ms) => durations.observe({ method, route, status }, ms / 1000),
-    counted: async (kind, read, carryOut) => {
-      let asked: ReturnType<typeof read> | undefined;
+    /** Counts an answer; `route` is the pattern, never the path. */
+    observe(method: string, route: string, status: number, ms: number): void {
+      durations.observe({ method, route, status }, ms / 1000);
+    },
+    /** Reads a request, carries it out, and counts its result. */
+    async counted<A extends Asked, T extends Recorded>(
+      kind: EntryKind,
+      read: () => A,
+      carryOut: (asked: A) => Promise<T>,
+    ): Promise<T> {
+      let asked: A | undefined;
       try {
         asked = read();
         const done = await carryOut(asked);
@@ -91,11 +85,13 @@ export function openMetrics(options: MetricOptions): Metrics {
         throw error;
       }
     },
-    bulkLine: (line, answer) => {
+    /** Counts a line of a batch, and gives its result: "settled", "opened", "replayed" or the code of the refusal. */
+    bulkLine(line: BulkLine, answer: BulkAnswer): string {
       const result = line instanceof FxError ? line.code : count(line.kind, line, answer);
       lines.inc({ result });
       return result;
     },
+    /** Prometheus's text format. */
     text: () => registry.metrics(),
     contentType: registry.contentType,
   };

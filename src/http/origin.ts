@@ -1,10 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyCorsOptions } from "@fastify/cors";
-import type { FastifyRequest } from "fastify";
 import { FxError } from "../core/errors.ts";
-import type { Operation } from "../wire/operation.ts";
 import { isLoopback } from "../wire/plain-http.ts";
-import type { AccessOptions } from "./access.ts";
+import type { AccessOptions, Refusal } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
 
 export interface OriginOptions extends Pick<AccessOptions, "tokens"> {
@@ -14,16 +12,11 @@ export interface OriginOptions extends Pick<AccessOptions, "tokens"> {
   readonly cors?: readonly string[];
 }
 
-export interface OriginCheck {
-  /**
-   * Returns why a request that a browser sent for a page of another site may not do what needs this role. Requests that
-   * come from no browser pass.
-   */
-  refusal(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
-}
-
-/** @param tokens Without them, the Host is checked: otherwise any page in a browser could do everything. */
-export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: OriginOptions): OriginCheck {
+/**
+ * Refuses a request that a browser sent for a page of another site. Requests that come from no browser pass.
+ * @param tokens Without them, the Host is checked: otherwise any page in a browser could do everything.
+ */
+export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: OriginOptions): Refusal {
   const hosts = new Set(allowedHosts.map(nameOf));
   const origins = new Set(cors);
   /** Nearly all requests have the same. */
@@ -46,20 +39,18 @@ export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: Origin
     return origin === undefined || origin.replace(/^https?:\/\//, "") === host?.toLowerCase();
   };
 
-  return {
-    refusal({ raw }, role) {
-      if ((tokens === undefined || isOnAdmin(raw)) && !isOwnHost(raw)) {
-        return new FxError(
-          "forbidden",
-          "The Host of the request is not a name of this server. fx serve --allowed-host adds one.",
-        );
-      }
-      if (role === "anyone" || isOwnPage(raw)) return undefined;
+  return ({ raw }, role) => {
+    if ((tokens === undefined || isOnAdmin(raw)) && !isOwnHost(raw)) {
       return new FxError(
         "forbidden",
-        "A page from elsewhere may not ask for this. fx serve --cors names the origins whose pages may.",
+        "The Host of the request is not a name of this server. fx serve --allowed-host adds one.",
       );
-    },
+    }
+    if (role === "anyone" || isOwnPage(raw)) return undefined;
+    return new FxError(
+      "forbidden",
+      "A page from elsewhere may not ask for this. fx serve --cors names the origins whose pages may.",
+    );
   };
 }
 

@@ -14,43 +14,45 @@ interface Asked<Id extends ReadId> {
   readonly caller: Caller | undefined;
 }
 
-/**
- * Checks a request, and returns a function that reads the answer, which may run later. Requests for the same URL with the
- * same token share a read that has not begun.
- */
+/** Checks a request, and returns a function that reads the answer, which may run later. */
 type Prepare<Id extends ReadId> = (asked: Asked<Id>) => (signal: AbortSignal) => Promise<AnswerTo<Id>>;
 
-/** Makes the handlers of operations that answer a query with one JSON value, as src/wire/operations.ts describes them. */
-export interface ReadHandlers {
-  atOnce<Id extends ReadId>(id: Id, read: (asked: Asked<Id>) => Promise<AnswerTo<Id>>): Handler;
-  /**
-   * One at a time: for lists, histories and tills.
-   * @param isLong whether this one waits for its turn. All do if absent
-   */
-  inTurn<Id extends ReadId>(id: Id, prepare: Prepare<Id>, isLong?: (query: QueryOf<Id>) => boolean): Handler;
-  /** One at a time, each for minutes: for answers that are read from the whole journal. */
-  slowly<Id extends ReadId>(id: Id, prepare: Prepare<Id>): Handler;
-}
+export type ReadHandlers = ReturnType<typeof openReads>;
 
-export function openReads(context: HandlerContext): ReadHandlers {
+/** Makes the handlers of operations that answer a query with one JSON value, as src/wire/operations.ts describes them. */
+export function openReads(context: HandlerContext) {
   const { lists, journal } = context.longReads;
   return {
-    atOnce: (id, read) => async (request, reply) =>
-      sendJson(reply, textOf(id, await read(askedOf(id, request)))),
-    inTurn: (id, prepare, isLong) => async (request, reply) => {
-      const asked = askedOf(id, request);
-      const read = prepare(asked);
-      const made = async (signal: AbortSignal) => textOf(id, await read(signal));
-      const closing = closingOf(reply);
-      const waits = isLong?.(asked.query) ?? true;
-      return sendJson(reply, await (waits ? lists.run(keyOf(request), closing, made) : made(closing)));
+    atOnce<Id extends ReadId>(id: Id, read: (asked: Asked<Id>) => Promise<AnswerTo<Id>>): Handler {
+      return async (request, reply) => sendJson(reply, textOf(id, await read(askedOf(id, request))));
     },
-    slowly: (id, prepare) => async (request, reply) => {
-      const read = prepare(askedOf(id, request));
-      if (request.method === "HEAD") return sendHead(reply);
-      const made = async (signal: AbortSignal) => textOf(id, await read(signal));
-      const text = journal.run(keyOf(request), closingOf(reply), made);
-      return sendSlow(request, reply, context, { parts: onePart(text) });
+    /**
+     * One at a time: for lists, histories and tills.
+     * @param isLong whether this one waits for its turn
+     */
+    inTurn<Id extends ReadId>(
+      id: Id,
+      prepare: Prepare<Id>,
+      isLong: (query: QueryOf<Id>) => boolean = () => true,
+    ): Handler {
+      return async (request, reply) => {
+        const asked = askedOf(id, request);
+        const read = prepare(asked);
+        const closing = closingOf(reply);
+        return sendJson(
+          reply,
+          textOf(id, await (isLong(asked.query) ? lists.run(closing, read) : read(closing))),
+        );
+      };
+    },
+    /** One at a time, each for minutes: for answers that are read from the whole journal. */
+    slowly<Id extends ReadId>(id: Id, prepare: Prepare<Id>): Handler {
+      return async (request, reply) => {
+        const read = prepare(askedOf(id, request));
+        if (request.method === "HEAD") return sendHead(reply);
+        const text = journal.run(closingOf(reply), read).then((value) => textOf(id, value));
+        return sendSlow(request, reply, context, { parts: onePart(text) });
+      };
     },
   };
 }
@@ -67,11 +69,6 @@ function askedOf<Id extends ReadId>(id: Id, request: FastifyRequest): Asked<Id> 
 /** A parameter of the path, decoded. */
 export function parameterOf({ params }: FastifyRequest, name: string): string {
   return (params as Record<string, string>)[name] ?? "";
-}
-
-/** With the token, because some answers depend on it. */
-function keyOf({ url, caller }: FastifyRequest): string {
-  return `${url} ${caller?.name}`;
 }
 
 function textOf<Id extends ReadId>(id: Id, value: AnswerTo<Id>): string {

@@ -7,6 +7,7 @@ import { openApiDocument } from "../wire/openapi.ts";
 import { hasLines, type Operation } from "../wire/operation.ts";
 import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
+import type { Refusal } from "./access.ts";
 import type { ApiOptions, HandlerContext, Handlers } from "./context.ts";
 import { registerDocs } from "./docs.ts";
 import { toFxError } from "./errors.ts";
@@ -39,8 +40,8 @@ export interface Parts {
   readonly metrics: Metrics;
   readonly lifecycle: Lifecycle;
   readonly limit: RateLimit | undefined;
-  /** Why a request may not do what needs this role: by its origin, its token, or the rate limit. */
-  refusalOf(request: FastifyRequest, role: Operation["role"]): FxError | undefined;
+  /** By its origin, its token, or the rate limit. */
+  readonly refusalOf: Refusal;
 }
 
 /** Registers a route for each operation, and the pages. */
@@ -103,11 +104,7 @@ function handlersOf(
   };
 }
 
-function routeOf(
-  operation: Operation,
-  handler: Handlers[keyof Handlers],
-  refusalOf: Parts["refusalOf"],
-): RouteOptions {
+function routeOf(operation: Operation, handler: Handlers[keyof Handlers], refusalOf: Refusal): RouteOptions {
   const { method, path, role } = operation;
   return {
     method,

@@ -14,9 +14,9 @@ import type { DestinationStream } from "pino";
 import { FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { isProbe } from "../wire/operation.ts";
-import { type AccessOptions, endRefused, openAccess } from "./access.ts";
+import { type AccessOptions, endRefused, openAccess, type Refusal } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
-import { type Connections, limitConnections, whenOver } from "./connections.ts";
+import { Connections, whenOver } from "./connections.ts";
 import type { ApiOptions } from "./context.ts";
 import { answerError, answerMalformed } from "./errors.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -101,7 +101,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.server.maxHeadersCount = 0;
   // An Expect header that Node does not know would be answered with 417; it may be ignored (RFC 9110, 10.1.1).
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
-  const connections = limitConnections(app.server, options.maxConnections, (facts, message) =>
+  const connections = new Connections(app.server, options.maxConnections, (facts, message) =>
     app.log.warn(facts, message),
   );
   const lifecycle = drainOnClose(app, options, connections);
@@ -133,7 +133,7 @@ function openRefusals(
   options: ServerOptions,
   { streams }: Lifecycle,
   limit: RateLimit | undefined,
-): Parts["refusalOf"] {
+): Refusal {
   const access = openAccess(options);
   const origin = openOriginCheck(options);
   if (options.tokens !== undefined) {
@@ -141,8 +141,8 @@ function openRefusals(
     app.addHook("onClose", async () => clearInterval(timer));
   }
   return (request, role) => {
-    if (isOnAdmin(request.raw)) return origin.refusal(request, role);
-    const refused = origin.refusal(request, role) ?? access.refusal(request, role);
+    if (isOnAdmin(request.raw)) return origin(request, role);
+    const refused = origin(request, role) ?? access(request, role);
     return limit?.refusal(request) ?? refused;
   };
 }
@@ -209,7 +209,7 @@ function logFields({ caller, headers }: FastifyRequest, reply: FastifyReply): ob
 }
 
 /** Has every error answered with problem details, also where there is no route. */
-function answerWithProblems(app: FastifyInstance, prefix: string, refusalOf: Parts["refusalOf"]): void {
+function answerWithProblems(app: FastifyInstance, prefix: string, refusalOf: Refusal): void {
   /** Answers a request to an unknown path, or with a method that the path does not have. */
   const onNoRoute = (request: FastifyRequest, reply: FastifyReply) => {
     const { methods } = knownPath(request.url) ?? {};
@@ -266,15 +266,11 @@ function requestIds(): (request: IncomingMessage) => string {
   let count = 0;
   return ({ headers }) => {
     const given = headers["x-request-id"];
-    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && !mayShowPesel(given)) return given;
+    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && maskPesels(given) === given)
+      return given;
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };
-}
-
-/** People also write a PESEL with a mark after the date of birth. */
-function mayShowPesel(id: string): boolean {
-  return maskPesels(id) !== id || /(?<!\d)\d{6}[-.:_]\d{5}(?!\d)/.test(id);
 }
 
 function nothingHere(prefix: string): FxError {
