@@ -50,22 +50,20 @@ export interface Suspension {
   readonly since: Date;
 }
 
-/** One line of the ledger's record of the tables that have been in force. */
-export interface AcceptedTable extends Pick<RateTable, "id" | "source" | "number"> {
-  readonly epoch: number;
-  /** When it came into force. */
-  readonly at: Date;
-  /** The operator who let it through with --accept-table, in spite of the sanity check. */
-  readonly overriddenBy: string | undefined;
-  /** Whether trading was suspended from then on. */
-  readonly isSuspended: boolean;
-}
+/** A table that has been in force. */
+export interface AcceptedTable extends Pick<RateTable, "id" | "source" | "number"> {}
 
 /** The rate of one currency in one table. */
 export interface RateOfTable extends Pick<RateTable, "number" | "effectiveDate">, Pick<Rate, "bid" | "ask"> {}
 
 /** How a table comes into force. */
-export interface Acceptance extends Pick<AcceptedTable, "epoch" | "at" | "overriddenBy"> {}
+export interface Acceptance {
+  /** The number of the epoch before it; 0 if there was none. */
+  readonly epoch: number;
+  readonly at: Date;
+  /** The operator who lets it through with --accept-table, in spite of the sanity check. */
+  readonly overriddenBy: string | undefined;
+}
 
 /** Where a ledger keeps the table in force, for every process that works on it. */
 export interface TableLedger {

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Entry, parseEntry } from "../core/journal.ts";
-import type { AcceptedTable } from "../core/rates.ts";
 import type { AuditFinding, AuditOptions, AuditReport } from "../core/service.ts";
 import { Chain, type Discrepancy, differing, type Evidence, type InForce, notLater } from "./chain.ts";
 import { Heads } from "./heads.ts";
@@ -63,7 +62,7 @@ export async function auditLedger(store: Store, options: LedgerAuditOptions = {}
     await audit.compareAccounts();
     after = range.through;
   } while (after !== undefined);
-  await audit.readAcceptedTables();
+  await audit.readRateTables();
   await audit.readOtherTables();
   return { ...audit.report(), ...heads.result() };
 }
@@ -76,6 +75,8 @@ class Audit {
   readonly #onProgress: LedgerAuditOptions["onProgress"];
   /** Chains of a range, by PESEL. */
   #chains = new Map<string, Chain>();
+  /** The record of the tables in force, oldest first. */
+  #accepted: AcceptedTableRow[] = [];
   /** When rate tables were in force, by their ids. */
   #inForce: ReadonlyMap<string, readonly InForce[]> = new Map();
   readonly #tables: TableReader;
@@ -130,7 +131,10 @@ class Audit {
   /** Checks the entries of the range's accounts, each against its account's chain so far. */
   async readJournal({ after = "", through }: Range, totalEntries: number): Promise<void> {
     // The accounts' rows were read before, so these have the tables of all entries that are checked.
-    this.#inForce = timesInForce(await this.#store.acceptedTables());
+    this.#accepted = [];
+    for await (const rows of readRows(this.#store, "accepted_table", this.#pause))
+      this.#accepted.push(...rows);
+    this.#inForce = timesInForce(this.#accepted);
     const { position } = await this.#store.journalEnd();
     for await (const rows of readRows(this.#store, "journal", this.#pause, { through: position })) {
       for (const row of rows) {
@@ -204,34 +208,31 @@ class Audit {
     this.#find(pesel, found, later.sequence, readEntry(later));
   }
 
-  /** The epochs are numbered without gaps, and their tables are all kept. */
-  async readAcceptedTables(): Promise<void> {
-    const accepted: AcceptedTableRow[] = [];
-    for await (const rows of readRows(this.#store, "accepted_table", this.#pause)) accepted.push(...rows);
-    // Afterwards, so that one that comes into force meanwhile is among them.
-    const tables = new Set((await this.#store.acceptedTables()).map(({ id }) => id));
-    for (const [index, row] of accepted.entries()) {
-      const name = `table in force ${row.epoch}`;
-      this.#findInTable([
-        ...differing(
-          "number of a table in force",
-          `${row.epoch}`,
-          `${(accepted[index - 1]?.epoch ?? 0) + 1}`,
-        ),
-        ...differing(`hash of ${name}`, row.hash, acceptanceHash(row)),
-        ...notLater(`time of ${name}`, row.accepted_at, this.#now()),
-      ]);
-      if (!tables.has(row.table_id)) this.#findInTable([[name, row.table_id, "a table that is kept"]]);
-    }
-  }
-
-  async readOtherTables(): Promise<void> {
+  async readRateTables(): Promise<void> {
+    const ids = new Set<string>();
     for await (const rows of readRows(this.#store, "rate_table", this.#pause)) {
       for (const row of rows) {
+        ids.add(row.id);
         this.#findLacking(allAccounts, row.lacking, `a row for table ${row.number}`);
         this.#findInTable(tableDiscrepancies(row));
       }
     }
+    for (const [index, row] of this.#accepted.entries()) this.#checkAccepted(row, index, ids);
+  }
+
+  /** The epochs are numbered without gaps, and their tables are all kept. */
+  #checkAccepted(row: AcceptedTableRow, index: number, tables: ReadonlySet<string>): void {
+    const name = `table in force ${row.epoch}`;
+    const earlier = this.#accepted[index - 1]?.epoch ?? 0;
+    this.#findInTable([
+      ...differing("number of a table in force", `${row.epoch}`, `${earlier + 1}`),
+      ...differing(`hash of ${name}`, row.hash, acceptanceHash(row)),
+      ...notLater(`time of ${name}`, row.accepted_at, this.#now()),
+    ]);
+    if (!tables.has(row.table_id)) this.#findInTable([[name, row.table_id, "a table that is kept"]]);
+  }
+
+  async readOtherTables(): Promise<void> {
     for await (const rows of readRows(this.#store, "refusal", this.#pause)) {
       for (const row of rows) {
         const name = `refusal ${row.position}`;
@@ -283,12 +284,13 @@ class Audit {
  * When each rate table was in force. Where a clock was set back, an epoch counts as begun no later than the one after it.
  * @param accepted oldest first
  */
-function timesInForce(accepted: readonly AcceptedTable[]): Map<string, InForce[]> {
+function timesInForce(accepted: readonly AcceptedTableRow[]): Map<string, InForce[]> {
   const times = new Map<string, InForce[]>();
   let untilMs = Number.POSITIVE_INFINITY;
-  for (const { id, epoch, at, isSuspended } of accepted.toReversed()) {
-    const fromMs = Math.min(at.getTime(), untilMs);
-    times.set(id, [{ epoch, fromMs, untilMs, isSuspended }, ...(times.get(id) ?? [])]);
+  for (const { table_id, epoch, accepted_at, suspended_for } of accepted.toReversed()) {
+    const fromMs = Math.min(accepted_at, untilMs);
+    const isSuspended = suspended_for !== null;
+    times.set(table_id, [{ epoch, fromMs, untilMs, isSuspended }, ...(times.get(table_id) ?? [])]);
     untilMs = fromMs;
   }
   return times;

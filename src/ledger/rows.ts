@@ -6,13 +6,7 @@ import { type ErrorCode, FxError } from "../core/errors.ts";
 import { type Entry, entryText, parseEntry } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
 import { chainedHash } from "../core/proof.ts";
-import {
-  type AcceptedTable,
-  identifyTable,
-  type Rate,
-  type RateTable,
-  type Suspension,
-} from "../core/rates.ts";
+import { identifyTable, type Rate, type RateTable, type Suspension } from "../core/rates.ts";
 import type { KeptRefusal } from "../core/service.ts";
 
 /** The rows of a ledger's tables, their codecs, and the hashes that show an edit. Times are in milliseconds since 1970. */
@@ -252,7 +246,8 @@ export interface AcceptedTableRow {
 }
 
 /** A row of the record of epochs, without the number of its epoch. */
-export interface NewEpoch extends Pick<AcceptedTable, "at"> {
+export interface NewEpoch {
+  readonly at: Date;
   readonly table: RateTable;
   /** The operator who let the table through. */
   readonly overriddenBy?: string | undefined;

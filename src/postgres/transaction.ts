@@ -4,7 +4,7 @@ import { CommitDeadline, possiblyDone } from "../ledger/limits.ts";
 import { encodeAcceptance } from "../ledger/rows.ts";
 import type { Decision, LedgerView, Lookup } from "../ledger/store.ts";
 import type { GivenTable, SqlRow, SqlStatement } from "../sql/statements.ts";
-import { accountsOf, entriesOf, keyedOf, refusalsOf, tableInForce, viewOf } from "../sql/view.ts";
+import { accountsOf, keyedOf, refusalsOf, reversedOf, tableInForce, viewOf } from "../sql/view.ts";
 import { epochOf, writesOf } from "../sql/writes.ts";
 import { type Connection, givenAsLists, rowsOf } from "./connection.ts";
 import { ConnectionLost, isLockTimeout, isRolledBack, isTaken } from "./failures.ts";
@@ -61,14 +61,14 @@ export function readOnly<T>(connection: Connection, read: () => Promise<T>): Pro
 export async function load(connection: Connection, lookups: readonly Lookup[]): Promise<LedgerView> {
   const pesels = lookups.map(({ pesel }) => pesel);
   const find = (statement: SqlStatement | undefined) => rowsOf(connection, statement);
-  const [accounts, keyed, refusals, inForce] = await Promise.all([
+  const [accounts, keyed, refusals, reversed, inForce] = await Promise.all([
     find(accountsOf(givenAsLists, pesels)),
     find(keyedOf(givenAsLists, lookups)),
     find(refusalsOf(givenAsLists, lookups)),
+    find(reversedOf(givenAsLists, lookups)),
     find(tableInForce),
   ]);
-  const entries = await find(entriesOf(givenAsLists, lookups, keyed));
-  return viewOf({ accounts, keyed, refusals, inForce, entries });
+  return viewOf({ accounts, keyed, refusals, reversed, inForce });
 }
 
 /** A decision whose COMMIT was sent and not answered. */

@@ -1,7 +1,7 @@
 import { accountBeforeEntries } from "../core/account.ts";
 import { accountAfter } from "../core/journal.ts";
 import type { Pesel } from "../core/pesel.ts";
-import type { AcceptedTable, TableInForce } from "../core/rates.ts";
+import type { TableInForce } from "../core/rates.ts";
 import {
   type AcceptedTableRow,
   acceptanceHash,
@@ -148,18 +148,4 @@ export function decodeInForce(row: object): TableInForce {
   const inForce = { epoch, table: decodeTable(newest) };
   if (reason === null || since === null) return inForce;
   return { ...inForce, suspension: { reason, by: actor ?? undefined, since: new Date(since) } };
-}
-
-/** A row of `accepted_table` with what `rate_table` says of that table. */
-export function decodeAcceptedTable(row: object): AcceptedTable {
-  const { accepted_at, overridden_by, suspended_for, ...epoch } = row as AcceptedTableRow & RateTableRow;
-  return {
-    epoch: epoch.epoch,
-    id: epoch.id,
-    source: epoch.source,
-    number: epoch.number,
-    at: new Date(accepted_at),
-    overriddenBy: overridden_by ?? undefined,
-    isSuspended: suspended_for !== null,
-  };
 }

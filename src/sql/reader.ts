@@ -28,7 +28,7 @@ import type {
   Store,
   StoredAccount,
 } from "../ledger/store.ts";
-import { decodeAcceptedTable, decodeInForce, foundEntry, listedAccount, requireChain } from "./found.ts";
+import { decodeInForce, foundEntry, listedAccount, requireChain } from "./found.ts";
 import {
   auditedColumns,
   type ByIndex,
@@ -193,8 +193,8 @@ export abstract class SqlReader {
 
   async acceptedTables(): Promise<readonly AcceptedTable[]> {
     const sql =
-      "select accepted_table.*, rate_table.* from accepted_table join rate_table on id = table_id order by epoch";
-    return (await this.select(sql)).map(decodeAcceptedTable);
+      "select id, source, number from accepted_table join rate_table on id = table_id order by epoch";
+    return (await this.select(sql)).map((row) => row as unknown as AcceptedTable);
   }
 
   acceptTable(table: RateTable, { epoch, ...acceptance }: Acceptance): Promise<boolean> {

@@ -95,11 +95,12 @@ export function auditedColumns(table: keyof AuditedRows, by: ByIndex): string {
 const hashBefore = (entry: string): string =>
   `(select one.hash from journal as one where one.pesel = ${entry}.pesel and one.sequence = ${entry}.sequence - 1)`;
 
-/** Entries as `foundEntry` reads them. */
-export const selectEntries =
-  "select journal.position, journal.id, journal.entry, journal.hash, " +
-  `${hashBefore("journal")} as hash_before, later.id as reversed_by, later.pesel as reversed_for ` +
-  "from journal left join journal as later on later.reverses = journal.id";
+/** The columns of `journal` and of the entry that undoes it, as `foundEntry` reads them. */
+export const entryColumns =
+  "journal.position, journal.id, journal.entry, journal.hash, " +
+  `${hashBefore("journal")} as hash_before, later.id as reversed_by, later.pesel as reversed_for`;
+export const withReversals = "left join journal as later on later.reverses = journal.id";
+export const selectEntries = `select ${entryColumns} from journal ${withReversals}`;
 
 /** Accounts as `decodeAccount` reads them, of the PESELs in the table `wanted`. */
 export function selectAccounts(wanted: string): string {

@@ -11,7 +11,7 @@ import {
   type SqlRow,
   type SqlStatement,
 } from "../sql/statements.ts";
-import { accountsOf, entriesOf, keyedOf, refusalsOf, tableInForce, viewOf } from "../sql/view.ts";
+import { accountsOf, keyedOf, refusalsOf, reversedOf, tableInForce, viewOf } from "../sql/view.ts";
 import { epochOf, writesOf } from "../sql/writes.ts";
 import { ledgerFailure, resultCodeOf, unusable } from "./failures.ts";
 import { type OpenDatabase, openDatabase, type SqliteOptions } from "./open.ts";
@@ -129,13 +129,12 @@ export class SqliteStore extends SqlReader implements Store {
     this.#cache.refresh();
     const unknown = lookups.filter(({ pesel }) => this.#cache.account(pesel) === undefined);
     const pesels = unknown.map(({ pesel }) => pesel);
-    const keyed = this.#rows(keyedOf(givenAsJson, lookups));
     const view = viewOf({
       accounts: this.#rows(accountsOf(givenAsJson, pesels)),
-      keyed,
+      keyed: this.#rows(keyedOf(givenAsJson, lookups)),
       refusals: this.#rows(refusalsOf(givenAsJson, lookups)),
       inForce: this.#rows(this.#cache.inForce === undefined ? tableInForce : undefined),
-      entries: this.#rows(entriesOf(givenAsJson, lookups, keyed)),
+      reversed: this.#rows(reversedOf(givenAsJson, lookups)),
     });
     return this.#cache.over(view);
   }

@@ -401,9 +401,7 @@ const edits: readonly [what: string, sql: string, ...findings: readonly unknown[
   [
     "a rate table in force from a time that no date has",
     "update accepted_table set accepted_at = 9000000000000000 where epoch = 2",
-    [2, "rate table in force", "108/C/NBP/2026", "not in force then"],
     [3, "rate table in force", "109/C/NBP/2026", "not in force then"],
-    ["71011000000 2", "rate table in force", "108/C/NBP/2026", "not in force then"],
     ["71011000000 3", "rate table in force", "109/C/NBP/2026", "not in force then"],
     ["all accounts -", "hash of table in force 2", "a hash", "a hash"],
     ["all accounts -", "time of table in force 2", "9000000000000000", "not later than now"],

@@ -682,11 +682,18 @@ export function storeContract(adapter: Adapter): void {
       assert.deepEqual(await store.inForce(), { epoch: 1, table });
       assert.equal(await store.acceptTable(next, acceptance(1, "anna@desk")), true);
       assert.deepEqual(await store.inForce(), { epoch: 2, table: next });
-      const accepted = [table, next].map(({ id, source, number }, index) => {
-        const overriddenBy = index === 1 ? "anna@desk" : undefined;
-        return { epoch: index + 1, id, source, number, at: now, overriddenBy, isSuspended: false };
-      });
-      assert.deepEqual(await store.acceptedTables(), accepted);
+      assert.deepEqual(
+        (await store.acceptedTables()).map((one) => ({ ...one })),
+        [table, next].map(({ id, source, number }) => ({ id, source, number })),
+      );
+      const epochs = await store.rows("accepted_table", { limit: 9 });
+      assert.deepEqual(
+        epochs.map((row) => [row.epoch, row.overridden_by, row.accepted_at]),
+        [
+          [1, null, now.getTime()],
+          [2, "anna@desk", now.getTime()],
+        ],
+      );
     });
 
     test("Rate tables come into force only after the one that they were judged against", async (t) => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addDays } from "../../src/core/date.ts";
-import type { AcceptedTable, RateTable } from "../../src/core/rates.ts";
+import type { RateTable } from "../../src/core/rates.ts";
 import { candidates, choose, type Precedents } from "../../src/rates/judge.ts";
 import { demoTables } from "../../src/rates/recorded.ts";
 import { tablesOf } from "../../src/rates/source.ts";
-import { identified, now } from "../support/fixture.ts";
+import { identified } from "../support/fixture.ts";
 import { publishedOf, tableOf } from "../support/rates.ts";
 
 type Quotations = Record<string, readonly [number, number]>;
@@ -22,18 +22,9 @@ const only = (...codes: string[]) =>
 const leap = next({ USD: [8, 8.16] });
 const corrected = next({ USD: [8, 8.17] });
 
-/** A ledger's record of these tables, oldest first. */
-function accepted(...tables: (RateTable | { overridden: RateTable })[]): AcceptedTable[] {
-  return tables.map((one, index) => {
-    const { id, source, number } = "overridden" in one ? one.overridden : one;
-    const overriddenBy = "overridden" in one ? "anna@desk" : undefined;
-    return { epoch: index + 1, id, source, number, at: now, overriddenBy, isSuspended: false };
-  });
-}
-
 const precedents: Precedents = {
   inForce,
-  accepted: accepted(inForce),
+  accepted: [inForce],
   past: [inForce],
 };
 
@@ -54,7 +45,7 @@ describe("a table may come into force", () => {
       const before = tables[index - 1];
       if (before === undefined) continue;
       assert.equal(
-        verdict(table, undefined, { inForce: before, accepted: accepted(before), past: [before] }),
+        verdict(table, undefined, { inForce: before, accepted: [before], past: [before] }),
         "accept",
       );
     }
@@ -161,11 +152,11 @@ describe("an operator who names a number", () => {
   });
 
   for (const [what, before] of [
-    ["was let through", { overridden: leap }],
+    ["was let through", leap],
     ["was in force without a word", leap],
   ] as const) {
     test(`The correction of a table that ${what} is held back, and its id is asked for`, () => {
-      const past = { inForce: leap, accepted: accepted(inForce, before), past: [inForce, leap] };
+      const past = { inForce: leap, accepted: [inForce, before], past: [inForce, leap] };
       assert.match(refusal(corrected, leap.number, past), new RegExp(`--accept-table ${corrected.id}$`));
       assert.equal(verdict(corrected, corrected.id, past), "overridden");
     });
@@ -178,7 +169,7 @@ describe("an operator who names a number", () => {
 
 describe("a table that was in force and was replaced", () => {
   test("A table that was replaced never comes back, even for an operator who names it", () => {
-    const past = { inForce: corrected, accepted: accepted(leap, { overridden: corrected }) };
+    const past = { inForce: corrected, accepted: [leap, corrected] };
     for (const override of [undefined, leap.number, leap.id]) {
       assert.match(refusal(leap, override, past), /was in force before .* and no table comes back$/);
     }
@@ -186,7 +177,7 @@ describe("a table that was in force and was replaced", () => {
 
   test("A replaced table may come back after the ledger's source was changed and changed back", () => {
     const elsewhere = identified(publishedOf("001/C/NBP/2022", "2022-01-05"), "demo");
-    const past = { accepted: accepted(leap, elsewhere, inForce) };
+    const past = { accepted: [leap, elsewhere, inForce] };
     assert.equal(verdict(next({}), undefined, past), "accept");
     assert.equal(verdict(leap, leap.number, past), "overridden");
   });

@@ -255,10 +255,10 @@ describe("a table that is held back", () => {
     for (const rates of all) {
       assert.match((await rates.events.next("refused")).problem, /differs from the one in force/);
     }
-    const accepted = await ledger.acceptedTables();
+    const accepted = await ledger.rows("accepted_table", { limit: 9 });
     assert.deepEqual(
-      accepted.map(({ overriddenBy }) => overriddenBy),
-      [undefined, "unknown"],
+      accepted.map((row) => row.overridden_by),
+      [null, "unknown"],
     );
   });
 

@@ -224,11 +224,9 @@ class Game {
 
   /** Requires that epochs have no gap, and that no table comes into force again except after a change of source. */
   async #compareTables(): Promise<void> {
-    const accepted = await (this.#processes[0] as Process).store.acceptedTables();
-    assert.deepEqual(
-      accepted.map(({ epoch }) => epoch),
-      accepted.map((_, index) => index + 1),
-    );
+    const { store } = this.#processes[0] as Process;
+    const accepted = await store.acceptedTables();
+    assert.equal(accepted.length, (await store.inForce())?.epoch ?? 0);
     for (const [index, { id, source }] of accepted.entries()) {
       const change = accepted.slice(0, index).findLastIndex((earlier) => earlier.source !== source);
       const ofSource = accepted.slice(change + 1, index);
