@@ -14,10 +14,8 @@ export const limits = {
    * no further ahead of the clock, and an audit compares times with this tolerance (LEDGER, What is promised).
    */
   clockToleranceMs: 5 * 60_000,
-  /** How long a write waits for another process that holds SQLite's lock. */
+  /** How long a write, or the opening of a file, waits for another process that holds SQLite's lock. */
   sqliteLockWaitMs: 5_000,
-  /** How long the opening of a SQLite file waits for its lock. */
-  sqliteOpenWaitMs: 5_000,
   /** URL `deadline`: how long a lost or contended PostgreSQL is tried again. One try has half of it. */
   deadlineMs: 10_000,
   /** How long one try may take of a statement that goes through all accounts, or a day's entries. */

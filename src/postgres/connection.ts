@@ -37,12 +37,7 @@ export async function rowsOf(
   return (await connection.query(...statement)).rows;
 }
 
-const serverSettings = `select pg_is_in_recovery() as is_standby, ${[
-  "transaction_read_only",
-  "synchronous_commit",
-  "fsync",
-  "full_page_writes",
-]
+const serverSettings = `select ${["transaction_read_only", "synchronous_commit", "fsync", "full_page_writes"]
   .map((name) => `current_setting('${name}') as ${name}`)
   .join(", ")}`;
 
@@ -137,9 +132,7 @@ export class Connection {
 
   #requireFit({ mustWrite, onNotice }: PostgresPlace, found: SqlRow): void {
     if (mustWrite && found.transaction_read_only === "on") {
-      const reason = found.is_standby
-        ? "it is a standby, which takes no writes"
-        : "it takes no writes, because default_transaction_read_only is on there";
+      const reason = "it takes no writes: it is a standby, or default_transaction_read_only is on there";
       throw new ConnectionLost(reason, { code: "25006" });
     }
     const { host, port } = this.server;

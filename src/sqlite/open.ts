@@ -30,7 +30,7 @@ export interface OpenDatabase {
 }
 
 /** While a file is opened. Afterwards nothing waits in SQLite: see write-lock.ts. */
-const busyTimeoutMs = limits.sqliteOpenWaitMs;
+const busyTimeoutMs = limits.sqliteLockWaitMs;
 /** A process that opens a file, or looks whether it is open, holds a lock for some milliseconds before there is a log. */
 const lockWithoutLogMs = 2000;
 /** 32 MiB of log between checkpoints: a page that many orders change is written to the file once. */
