@@ -323,7 +323,7 @@ describe("a client of a batch", () => {
   });
 
   test("A client that sends too many lines before it reads gets their answers, and then why its batch ended", async (t) => {
-    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 1000 });
+    const { url, log } = await started(t, {}, "", { bulkIdleTimeoutMs: 2000 });
     const client = new BulkClient(url);
     client.end(...Array(20_000).fill(longAnswered));
     await once(client.request, "finish");

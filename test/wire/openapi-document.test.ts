@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { openApiDocument } from "../../src/wire/openapi.ts";
 import { send } from "../support/http.ts";
-import { startServer } from "../support/server.ts";
+import { useServer } from "../support/server.ts";
 
 const read = (path: string) => JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), "utf8"));
 const document = JSON.parse(JSON.stringify(openApiDocument(read("package.json").version)));
@@ -28,16 +28,18 @@ interface Content {
 }
 
 describe("the examples of the document can be sent as they are", () => {
+  const server = useServer();
+  before(async () => {
+    const { example } = contentOf(document.paths["/api/bulk"].post.requestBody);
+    await send(server.url, "POST", "/api/bulk", {
+      body: Buffer.from(example ?? ""),
+      headers: { "content-type": "application/x-ndjson" },
+    });
+  });
+
   for (const [path, methods] of Object.entries<object>(document.paths)) {
     for (const [method, { operationId, parameters, requestBody }] of Object.entries(methods)) {
-      test(operationId, async (t) => {
-        const server = await startServer();
-        t.after(() => server.close());
-        const { example } = contentOf(document.paths["/api/bulk"].post.requestBody);
-        await send(server.url, "POST", "/api/bulk", {
-          body: Buffer.from(example ?? ""),
-          headers: { "content-type": "application/x-ndjson" },
-        });
+      test(`The example of ${operationId} can be sent as it is`, async () => {
         const filled = (parameters as Parameter[]).filter((each) => each.example !== undefined);
         const query = filled
           .filter((each) => each.in === "query")
