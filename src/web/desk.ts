@@ -3,15 +3,7 @@ import type { EntryKind } from "../core/journal.ts";
 import type { StatementJson } from "../wire/entries.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import { isRefusal, NoAnswer, newKey, type Server, urlOf } from "./answers.ts";
-import {
-  type Customer,
-  type CustomerEvent,
-  type Message,
-  newCustomer,
-  type Order,
-  orderOut,
-  step,
-} from "./customer.ts";
+import { type Customer, type CustomerEvent, newCustomer, type Order, orderOut, step } from "./customer.ts";
 import { digitsOf } from "./format.ts";
 import type { Reads } from "./reads.ts";
 import {
@@ -152,8 +144,11 @@ export class Desk extends Watched {
     return after;
   }
 
-  /** Reads the account, and then shows the request, to be confirmed. */
-  async ask(pesel: string, request: DeskRequest | Promise<DeskRequest>, what?: Message): Promise<void> {
+  /**
+   * Reads the account, and then shows the request, to be confirmed.
+   * @param was the price that the teller knows of
+   */
+  async ask(pesel: string, request: DeskRequest | Promise<DeskRequest>, was?: QuoteJson): Promise<void> {
     const key = newKey();
     this.tell(pesel, { is: "asks", key });
     const url = balancesUrl(pesel);
@@ -162,19 +157,22 @@ export class Desk extends Watched {
       const [answer, asked] = await Promise.all([this.#reads.fresh<object>(url), request]);
       const { name, surname } = accountIn(answer, pesel);
       if (answer !== shown) this.#reads.refresh(`${url}/`);
-      this.tell(pesel, { is: "priced", key, order: { ...asked, holder: { name, surname }, key }, what });
+      const order = { ...asked, holder: { name, surname }, key };
+      const isMoved = was !== undefined && was.tableId !== asked.tableId;
+      this.tell(pesel, { is: "priced", key, order, what: isMoved ? { text: "rateMoved", was } : undefined });
     } catch (failure) {
       this.tell(pesel, { is: "not priced", key, failure });
     }
   }
 
-  /** Reads the account and the price, and then shows the exchange, to be confirmed. */
-  async askExchange(pesel: string, wish: ExchangeWish, what?: Message): Promise<void> {
-    const price = this.#api.get<QuoteJson>(quoteUrl(wish));
+  /** Reads the account and the price, and then shows the exchange, to be confirmed, with the price in sight if that has moved. */
+  async askExchange(pesel: string, wish: ExchangeWish, was?: QuoteJson): Promise<void> {
+    const url = quoteUrl(wish);
+    const price = this.#api.get<QuoteJson>(url);
     await this.ask(
       pesel,
       price.then((quote) => exchange(pesel, quote)),
-      what,
+      was ?? this.#reads.get<QuoteJson>(url).value,
     );
   }
 
@@ -249,7 +247,7 @@ export class Desk extends Watched {
   }
 
   #askAgain({ pesel, quote }: Order): void {
-    if (quote !== undefined) void this.askExchange(pesel, wishOf(quote), { text: "rateMoved", was: quote });
+    if (quote !== undefined) void this.askExchange(pesel, wishOf(quote), quote);
   }
 }
 

@@ -137,6 +137,39 @@ test("A line that the page sent again while the server was busy is not told as d
   );
 });
 
+test("Lines of a batch whose answers are lost have an unknown outcome, also when it is stopped, and not those that were refused or never sent", async () => {
+  const sender = new BatchSender();
+  const unauthorized = new FxError("unauthorized", "For the test.");
+  const fail = (failure: Error) =>
+    // biome-ignore lint/correctness/useYield: the connection breaks before the first line
+    async function* () {
+      throw failure;
+    };
+  for (const [answers, open] of [
+    [[fail(unauthorized)], 0],
+    [[fail(new NoAnswer()), fail(unauthorized)], 3],
+  ] as const) {
+    await assert.rejects(carryOut(serverOf(...answers), [], { sender }), unauthorized);
+    assert.equal(sender.open.size, open);
+  }
+  await carryOut(
+    serverOf(async function* () {
+      yield [1, 2, 3].map((line) => answerTo(line, receiptFrom(0)));
+    }),
+    [],
+    { sender },
+  );
+  assert.equal(sender.open.size, 0);
+  const control = new AbortController();
+  const hanging = serverOf(async function* () {
+    yield [answerTo(1)];
+    control.abort();
+    control.signal.throwIfAborted();
+  });
+  await assert.rejects(carryOut(hanging, [], { sender, signal: control.signal }), { name: "AbortError" });
+  assert.equal(sender.open.size, 3);
+});
+
 test("A batch on the page is carried out only after its dry run, is not left while it works, and takes nothing from another run", async () => {
   const few = (deed: string, count: number) => Array.from({ length: count }, () => deed);
   const deed = fc.constantFrom(

@@ -345,6 +345,26 @@ describe("what is under way at the counter", () => {
     assert.deepEqual(desk.outcomes, [{ order, receiptId: `of ${order.key}` }]);
   });
 
+  test("A price that has moved since it was in sight is told beside the new one", async () => {
+    let tableId = "1";
+    const get = async <T>() => {
+      const pln = { symbol: "PLN", amount: Number(tableId) };
+      const quote = { side: "toBuy", sold: pln, bought: { symbol: "USD", amount: 1 }, tableId };
+      return { ...quote, name: "Jan", surname: "", currencies: [] } as T;
+    };
+    const reads = new Reads({ get });
+    const desk = new Desk({ get, change: () => assert.fail() }, reads, storage());
+    reads.use("api/quote?from=PLN&to=USD&toBuy=1");
+    await nextTurn();
+    await desk.askExchange("1", buy1);
+    assert.equal(desk.customer("1").message, undefined);
+    tableId = "2";
+    await desk.askExchange("1", buy1);
+    const { at, message } = desk.customer("1");
+    assert.ok(message !== undefined && "was" in message && at?.stage === "asked");
+    assert.deepEqual([message.was.sold.amount, at.order.quote?.sold.amount], [1, 2]);
+  });
+
   test("A refusal of an order has the account and the rates read again, which say why", async () => {
     const read: string[] = [];
     const get = async <T>(url: string) => {

@@ -59,6 +59,11 @@ export class BatchJob extends Watched {
     return this.#state;
   }
 
+  /** The number of lines that were sent, and may have been done without an answer. */
+  get open(): number {
+    return this.#sender.open.size;
+  }
+
   get isBusy(): boolean {
     return ["reading", "checking", "working"].includes(this.#state.step);
   }
@@ -138,7 +143,8 @@ export class BatchJob extends Watched {
     } catch (thrown) {
       fault = thrown;
     }
-    if (!signal.aborted) this.#end(fault, fault !== undefined);
+    if (signal.aborted) this.changed();
+    else this.#end(fault, fault !== undefined);
   }
 
   #add(more: readonly AnsweredLine[]): void {

@@ -1,6 +1,6 @@
 import type { KeyedLine } from "../../batch/keys.ts";
 import { doneLine } from "../../batch/result.ts";
-import { FxError, isOfRequest } from "../../core/errors.ts";
+import { FxError, isOfRequest, undecided } from "../../core/errors.ts";
 import type { BulkAnswer } from "../../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../../wire/bulk.ts";
 import type { RatesJson } from "../../wire/rates.ts";
@@ -54,8 +54,8 @@ export async function tableInForce({ api, signal }: Pick<Sending, "api" | "signa
 /** Sends the lines of one batch, also after a stop. Those without an answer are sent again with their keys. */
 export class BatchSender {
   readonly #start = new RunStart();
-  /** Keys of lines that an earlier request may have done. */
-  readonly #sent = new Set<string>();
+  /** Lines that were sent, may have been done, and have no result. */
+  readonly open = new Set<KeyedLine>();
 
   /**
    * Carries out lines, in their order, or tries them, and gives their results as they come. A dry run is one request,
@@ -86,10 +86,10 @@ export class BatchSender {
       end = given.end;
       for (const [nth, answer] of given.answers.entries()) {
         const { line } = sendable[nth] as Sendable;
-        const wasSent = this.#sent.has(line.key);
-        answers.set(line, "receiptId" in answer ? this.#start.answerAfter(answer, wasSent) : answer);
+        const isOpen = this.open.has(line);
+        answers.set(line, "receiptId" in answer ? this.#start.answerAfter(answer, isOpen) : answer);
       }
-      this.#mark(sendable);
+      if (!sending.isDryRun) this.#settle(sendable, answers);
     }
     const results = [...answers].map(([line, answer]) => resultOf(line, answer));
     return {
@@ -117,13 +117,19 @@ export class BatchSender {
       return { answers };
     } catch (failure) {
       // A refusal of the whole came before any was begun.
-      if (!(failure instanceof FxError)) this.#mark(lines);
+      if (!isDryRun && !(failure instanceof FxError)) this.#settle(lines, new Map());
       throw failure;
     }
   }
 
-  #mark(lines: readonly Sendable[]): void {
-    for (const { line } of lines) this.#sent.add(line.key);
+  /** Notes which lines that were sent are open now. A refusal that is not of the line itself says nothing of an earlier attempt. */
+  #settle(lines: readonly Sendable[], answers: ReadonlyMap<KeyedLine, BulkAnswer>): void {
+    for (const { line } of lines) {
+      const answer = answers.get(line);
+      if (answer === undefined) this.open.add(line);
+      else if (!(answer instanceof FxError) || isOfRequest(answer.code)) this.open.delete(line);
+      else if (undecided.includes(answer.code)) this.open.add(line);
+    }
   }
 }
 

@@ -109,7 +109,8 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
   const { step, name, results, count, fault } = batch.state;
   const isTrial = step === "checking" || step === "checked";
   const total = file.lines.length;
-  const left = batch.isBusy ? 0 : total - results.length;
+  const open = batch.isBusy ? 0 : batch.open;
+  const left = batch.isBusy ? 0 : total - results.length - open;
   const isMoved = fault instanceof FxError && fault.code === "rate-changed";
   return (
     <>
@@ -133,6 +134,7 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
           value={format.count(count.refused)}
           isBad={count.refused > 0}
         />
+        {open > 0 && <Tile label={texts.linesOpen} value={format.count(open)} isBad />}
         {left > 0 && <Tile label={texts.left} value={format.count(left)} isBad />}
       </dl>
       {fault !== undefined && <p role="alert">{isMoved ? texts.batchRateMoved : faultText(fault)}</p>}
