@@ -1,3 +1,4 @@
+import { NoAnswer } from "./answers.ts";
 import { useApp, useTask } from "./app.ts";
 import { Button, Unread } from "./elements.tsx";
 import { saveFile } from "./save.ts";
@@ -16,11 +17,13 @@ interface DownloadProps {
 export function Download({ label, title, url, name, type }: DownloadProps) {
   const { api } = useApp();
   const task = useTask<Blob>(url);
-  const save = () =>
-    task.run(
-      (signal) => api.file(url, signal),
-      (blob) => saveFile(name, type, blob),
-    );
+  const read = async (signal: AbortSignal) => {
+    const blob = await api.file(url, signal);
+    // A page of a proxy is no answer.
+    if (blob.type.split(";")[0] !== type) throw new NoAnswer();
+    return blob;
+  };
+  const save = () => task.run(read, (blob) => saveFile(name, type, blob));
   return (
     <>
       <Button label={label} title={title} aria-busy={task.isLoading} onClick={save} />

@@ -1,6 +1,8 @@
+const quickMs = 500;
+
 /**
- * The second click or tap of a double one, or Enter held down, can reach a button that has just taken the place of the
- * one that was meant: Confirm, after Exchange. Such repeats do nothing.
+ * The second click or tap of a double one, and Enter held down or pressed twice, can reach a button that has just taken
+ * the place or the focus of the one that was meant: Confirm, after Exchange. Such repeats do nothing.
  */
 export function ignoreStrayRepeats(page: Document): void {
   let clicked: string | null | undefined;
@@ -16,7 +18,12 @@ export function ignoreStrayRepeats(page: Document): void {
     },
     true,
   );
+  let entered: KeyboardEvent | undefined;
   page.addEventListener("keydown", (event) => {
-    if (event.repeat && event.key === "Enter") event.preventDefault();
+    if (event.key !== "Enter") return;
+    const isAnother = event.target instanceof HTMLButtonElement && event.target !== entered?.target;
+    const isQuick = entered !== undefined && event.timeStamp - entered.timeStamp < quickMs;
+    if (event.repeat || (isAnother && isQuick)) event.preventDefault();
+    else entered = event;
   });
 }

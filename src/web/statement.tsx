@@ -35,8 +35,8 @@ export function Statement({ account }: { readonly account: AccountJson }) {
   const [period, setPeriod] = useState<TypedPeriod>({ from: "", to: "" });
   const isRead = !endsBeforeItBegins(period);
   const first = useGet<StatementJson>(isRead ? path : undefined, { limit: pageSize, ...period });
-  /** All entries of the period, read anew for each click. They go when the account has changed. */
-  const question = JSON.stringify([account, period]);
+  /** All entries of the period, read anew for each click. */
+  const question = JSON.stringify(period);
   const printed = useTask<StatementJson>(question);
   const saved = useTask<StatementJson>(question);
   const gather = (signal: AbortSignal) => wholeStatement(api, path, period, signal);
@@ -45,7 +45,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
     saveFile(name, "text/csv", statementCsv(entries, language));
   };
   useEffect(() => {
-    if (printed.value !== undefined) printOnly("statement");
+    if (printed.value !== undefined) printOnly("statement", printed.stop);
   }, [printed.value]);
   const shown = printed.value ?? first.value;
   const asOf = printed.time ?? first.time;

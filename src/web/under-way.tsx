@@ -48,8 +48,9 @@ export function UnderWay() {
     for (const { order, isSeen } of outcomes) if (isSeen) desk.dismiss(order.key);
   });
   const jobs = [
-    { name: "batch", isBusy: batch.isBusy },
-    { name: "audit", isBusy: audit.progress !== undefined },
+    { name: "batch", text: batch.isBusy && texts.goesOn },
+    { name: "batch", text: batch.state.step === "stopped" && texts.notFinished },
+    { name: "audit", text: audit.progress !== undefined && texts.goesOn },
   ] as const;
   return (
     <>
@@ -70,10 +71,10 @@ export function UnderWay() {
           </div>
         ))}
       {jobs
-        .filter(({ name, isBusy }) => isBusy && name !== view)
-        .map(({ name }) => (
+        .filter(({ name, text }) => text && name !== view)
+        .map(({ name, text }) => (
           <div key={name} class="banner" role="status">
-            {fill(texts.goesOn, texts[name])}{" "}
+            {fill(text || "", texts[name])}{" "}
             <Button label={texts.show} class="plain" onClick={() => go({ view: name })} />
           </div>
         ))}

@@ -286,12 +286,18 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     assert.equal(await receipt.count(), 0);
   });
 
-  test("The page saves the statement as camt.053, of the period that is typed, and tells a refusal", async (t) => {
+  test("The page saves the statement as camt.053, of the period that is typed, and tells a refusal and an answer of something else", async (t) => {
     const { page } = await visit(t, server.url);
     await find(page, "80010112340", "Anna Nowak");
     const { name, text } = await savedBy(page.getByRole("button", { name: "Save as camt.053" }));
     assert.equal(name, "statement Anna Nowak.xml");
     assert.match(text, /<Nm>Anna Nowak<\/Nm>[\s\S]*<\/Document>\n$/);
+    await page.route("**/statement?**", (route) =>
+      route.fulfill({ contentType: "text/html", body: "<h1>Sign in</h1>" }),
+    );
+    await page.getByRole("button", { name: "Save as camt.053" }).click();
+    await page.getByRole("alert").filter({ hasText: "No answer came" }).waitFor();
+    await page.unroute("**/statement?**");
     await page.getByLabel("Since").fill("2999-01-01");
     await page.getByRole("button", { name: "Save as camt.053" }).click();
     await page.getByRole("alert").filter({ hasText: "must not be in the future" }).waitFor();

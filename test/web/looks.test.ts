@@ -201,6 +201,8 @@ describe("the page", { skip: noBrowser }, () => {
     await keyboard.type("1000");
     await keyboard.press("Enter");
     await parts(page).doIt.waitFor();
+    // A second Enter at once would be a slip.
+    await setTimeout(500);
     await keyboard.press("Enter");
     await page.getByRole("heading", { name: "Ewa Klawisz" }).waitFor();
     await tabTo("To");
@@ -211,6 +213,7 @@ describe("the page", { skip: noBrowser }, () => {
     await keyboard.type("100");
     await keyboard.press("Enter");
     await parts(page).confirm.waitFor();
+    await setTimeout(500);
     await keyboard.press("Enter");
     await receipt
       .getByText(/100\.00\s*PLN/)

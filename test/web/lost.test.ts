@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { warsawDate } from "../../src/core/date.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
@@ -76,7 +77,7 @@ describe("an order from the page", { skip: noBrowser }, () => {
     assert.equal(keysOf(changes()).length, 1);
   });
 
-  test("An order is not confirmed by the second click of a double click on Exchange, or by Enter held down", async (t) => {
+  test("An order is not confirmed by the second click of a double click on Exchange, by Enter held down, or by two quick Enters", async (t) => {
     const { page, exchange, confirm, changes } = await offered(t, 39);
     const cancel = page.getByRole("button", { name: "Cancel" });
     await cancel.click();
@@ -92,7 +93,11 @@ describe("an order from the page", { skip: noBrowser }, () => {
     await confirm.waitFor();
     await page.keyboard.down("Enter");
     await page.keyboard.up("Enter");
+    await cancel.click();
+    await parts(page).amount.press("Enter");
+    await confirm.and(page.locator(":focus")).press("Enter");
     assert.equal(keysOf(changes()).length, 0);
+    await setTimeout(500);
     await confirm.press("Enter");
     assert.equal(await entriesOn(page, 2), 2);
     assert.equal(keysOf(changes()).length, 1);
