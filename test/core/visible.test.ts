@@ -20,8 +20,10 @@ test("Text for a reader has an escape for each character that no name may have, 
 });
 
 test("Text for a reader is the same text to a reader of JSON", () => {
-  for (const character of allCharacters()) {
-    const json = JSON.stringify(`a${character}b`);
+  const characters = allCharacters();
+  for (let first = 0; first < characters.length; first += 4096) {
+    // Surrogates one after the other would be one character.
+    const json = JSON.stringify(characters.slice(first, first + 4096).join("a"));
     for (const shown of [visible(json), visibleLines(json)]) {
       assert.equal(JSON.parse(shown), JSON.parse(json));
     }
