@@ -17,7 +17,6 @@ import type { TradingRequest } from "./suspension.ts";
  * outcome is not known (`internal`, `storage-unavailable`, `outcome-unknown`).
  */
 export interface ExchangeService {
-  /** Opens an account. */
   createAccount(opening: Opening): Promise<Recorded>;
   /**
    * A customer's account, or one of the house's.
@@ -236,7 +235,6 @@ export interface ExportRequest {
   readonly full: boolean;
 }
 
-/** The position of the house. */
 export interface Position {
   readonly currencies: readonly CurrencyPosition[];
   /** Earned by the bid-ask spread and by rounding, at the mid rate of each exchange, rounded down. */
@@ -346,7 +344,6 @@ export interface AuditReport {
   readonly against?: Comparison;
 }
 
-/** The comparison with a checkpoint. */
 export interface Comparison {
   /** Accounts in the checkpoint. */
   readonly accounts: number;

@@ -5,7 +5,7 @@ import { idsOfTime, isEntryId } from "./ids.ts";
 import { type AuditedRow, type AuditedRows, DamagedLedger, lagging } from "./rows.ts";
 import type { FoundEntry, PlacedEntry, RowsPage, Store } from "./store.ts";
 
-/** A page takes some 15 ms, in which orders wait. */
+/** Rows or entries read at once: some 15 ms, in which orders wait. */
 export const pageSize = 1000;
 
 /** Awaited before each page of a long read, so that others are served. */
@@ -77,9 +77,7 @@ function pages(
   return pagesOf(read, pause);
 }
 
-/**
- * Reads the rows of a table as they are, in the order of their primary keys, a page at a time.
- */
+/** Reads the rows of a table as they are, in the order of their primary keys, a page at a time. */
 export function readRows<Name extends keyof AuditedRows>(
   store: Store,
   name: Name,

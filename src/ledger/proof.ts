@@ -3,11 +3,9 @@ import type { Entry } from "../core/journal.ts";
 import { laterEntriesAtMost } from "../core/proof.ts";
 import type { ReceiptProof } from "../core/service.ts";
 import { customerId, identityKeyOf } from "./ids.ts";
-import type { Pause } from "./journal-reader.ts";
+import { type Pause, pageSize } from "./journal-reader.ts";
 import { DamagedLedger, sha256 } from "./rows.ts";
 import type { Store } from "./store.ts";
-
-const pageSize = 250;
 
 /**
  * The proof of an entry, from the account's chain, which is read back from its newest entry.

@@ -131,13 +131,6 @@ export interface PlacedEntry extends FoundEntry {
   readonly position: number;
 }
 
-/** Up to `limit` entries after the position `after`, none past the position `through`. */
-export interface JournalPage {
-  readonly after: number;
-  readonly through?: number | undefined;
-  readonly limit: number;
-}
-
 export interface JournalEnd {
   /** The highest position; 0 if the journal is empty. */
   readonly position: number;
@@ -152,6 +145,11 @@ export interface RowsPage {
   readonly after?: string | number | undefined;
   readonly through?: number | undefined;
   readonly limit: number;
+}
+
+/** Primary keys of the journal are positions. */
+export interface JournalPage extends RowsPage {
+  readonly after: number;
 }
 
 /** The ids, which are UUIDs, from `first` to `last`. */

@@ -13,7 +13,7 @@ import type {
 } from "../ledger/store.ts";
 import { decodeAccount } from "../sql/found.ts";
 import { SqlReader } from "../sql/reader.ts";
-import type { SqlParameter, SqlRow } from "../sql/statements.ts";
+import type { SqlRow, SqlStatement } from "../sql/statements.ts";
 import { accountsOf } from "../sql/view.ts";
 import { type Connection, givenAsLists, rowsOf } from "./connection.ts";
 import { ConnectionLost, isAbsent, isRetryable, isTaken, storageFailure } from "./failures.ts";
@@ -111,24 +111,11 @@ export class PostgresStore extends SqlReader implements Store {
     await this.#pool.close();
   }
 
-  protected select(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
-    return this.#persist((connection) => rowsOf(connection, [sql, parameters]));
-  }
-
-  protected override selectPatiently(
-    sql: string,
-    ...parameters: readonly SqlParameter[]
-  ): Promise<readonly SqlRow[]> {
-    return this.#persist((connection) => rowsOf(connection, [sql, parameters]), {
-      tryMs: limits.longReadMs,
-    });
-  }
-
-  protected override selectByIndex(
-    sql: string,
-    ...parameters: readonly SqlParameter[]
-  ): Promise<readonly SqlRow[]> {
-    return this.#persist((connection) => readOnly(connection, () => rowsOf(connection, [sql, parameters])));
+  protected select(statement: SqlStatement, how?: "patient" | "by index"): Promise<readonly SqlRow[]> {
+    const read = (connection: Connection) => rowsOf(connection, statement);
+    if (how === "by index")
+      return this.#persist((connection) => readOnly(connection, () => read(connection)));
+    return this.#persist(read, how === "patient" ? { tryMs: limits.longReadMs } : {});
   }
 
   /** Takes the first row from these values on, in their order, which is that of the index. */

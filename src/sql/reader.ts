@@ -32,8 +32,8 @@ import { decodeInForce, foundEntry, listedAccount, requireChain } from "./found.
 import {
   auditedColumns,
   type ByIndex,
-  type SqlParameter,
   type SqlRow,
+  type SqlStatement,
   selectAccounts,
   selectEntries,
   selectInForce,
@@ -61,30 +61,24 @@ const oldestFirst = "order by effective_date, number, coalesce(epoch, 0)";
 
 /** The reading half of a store. */
 export abstract class SqlReader {
-  /** Reads rows, as of one moment. The statement's parameters are ?1, ?2 and so on. */
-  protected abstract select(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]>;
-  /** Reads rows with a statement that scans many, and so may take longer. */
-  protected selectPatiently(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
-    return this.select(sql, ...parameters);
-  }
+  /**
+   * Reads rows, as of one moment. A patient read scans many rows, and so may take longer. One by index goes by indexes,
+   * however few rows there are.
+   */
+  protected abstract select(
+    statement: SqlStatement,
+    how?: "patient" | "by index",
+  ): Promise<readonly SqlRow[]>;
   /** See `ByIndex`. */
   protected abstract byIndex(...terms: Parameters<ByIndex>): string;
-  /** Reads rows with a statement that goes by indexes, however few rows there are. */
-  protected selectByIndex(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
-    return this.select(sql, ...parameters);
-  }
   abstract account(pesel: Pesel): Promise<StoredAccount | undefined>;
   abstract transact<T>(lookups: readonly Lookup[], decide: (view: LedgerView) => Decision<T>): Promise<T>;
 
   async accounts({ after, limit, name = [] }: AccountsPage): Promise<(StoredAccount | DamagedAccount)[]> {
     // The longest word is most likely the one that the fewest accounts have.
     const words = name.toSorted((a, b) => b.length - a.length).flatMap((word) => [word, word + lastLetter]);
-    const rows = await this.select(
-      accountsPage(name.length),
-      Math.max(Number(after ?? 0), Number(lastHouseNumber)),
-      limit,
-      ...words,
-    );
+    const last = Math.max(Number(after ?? 0), Number(lastHouseNumber));
+    const rows = await this.select([accountsPage(name.length), [last, limit, ...words]]);
     return rows.map(listedAccount);
   }
 
@@ -94,7 +88,7 @@ export abstract class SqlReader {
   ): Promise<readonly FoundEntry[]> {
     const sql = `${selectEntries} where journal.pesel = ?1 and journal.sequence < ?2 order by journal.sequence desc limit ?3`;
     const read = async () =>
-      (await this.select(sql, Number(pesel), before ?? greatest, limit)).map(foundEntry);
+      (await this.select([sql, [Number(pesel), before ?? greatest, limit]])).map(foundEntry);
     let found = await read();
     if (before !== undefined && (found[0]?.entry.sequence ?? 0) < before - 1) {
       // Another server may answer since a failover, or than answered before, and lag behind.
@@ -108,7 +102,7 @@ export abstract class SqlReader {
   async entries({ after, through = greatest, limit }: JournalPage): Promise<PlacedEntry[]> {
     const sql = `${selectEntries} where journal.position > ?1 and journal.position <= ?2 order by journal.position limit ?3`;
     const entries: PlacedEntry[] = [];
-    for (const row of await this.select(sql, after, through, limit)) {
+    for (const row of await this.select([sql, [after, through, limit]])) {
       try {
         entries.push({ position: Number(row.position), ...foundEntry(row) });
       } catch (error) {
@@ -126,7 +120,7 @@ export abstract class SqlReader {
       `(select coalesce(max(position), 0) from journal where position <= ${greatest}) as position, ` +
       // As a double: the sum of a damaged ledger may be more than a bigint holds.
       "(select coalesce(sum(cast(sequence as double precision)), 0) from account) as entries";
-    const [row] = await this.selectPatiently(sql);
+    const [row] = await this.select([sql, []], "patient");
     return {
       position: Number(row?.position),
       misplaced: Number(row?.lowest ?? 1) < 1 || Number(row?.highest ?? 1) > greatest,
@@ -136,14 +130,14 @@ export abstract class SqlReader {
 
   async entriesBetween({ first, last }: IdRange, limit: number): Promise<FoundEntry[]> {
     const sql = `${selectEntries} where journal.id between ?1 and ?2 limit ?3`;
-    return (await this.select(sql, first, last, limit)).map(foundEntry);
+    return (await this.select([sql, [first, last, limit]])).map(foundEntry);
   }
 
   async positionsBetween({ first, last }: IdRange): ReturnType<Store["positionsBetween"]> {
     // With "+ 0", a database does not look for the ids by going through the journal from either end.
     const sql =
       "select min(position + 0) as first, max(position + 0) as last from journal where id between ?1 and ?2";
-    const [row] = await this.selectPatiently(sql, first, last);
+    const [row] = await this.select([sql, [first, last]], "patient");
     return row?.first == null ? undefined : { first: Number(row.first), last: Number(row.last) };
   }
 
@@ -159,7 +153,7 @@ export abstract class SqlReader {
     const where = bounds.map(({ sign }, index) => `and ${place} ${sign} ?${index + 2}`).join(" ");
     const columns = `${place} as place, ${auditedColumns(name, this.byIndex)}`;
     const sql = `select ${columns} from ${name} where true ${where} order by ${place} limit ?1`;
-    const rows = await this.selectByIndex(sql, limit, ...bounds.map(({ value }) => value));
+    const rows = await this.select([sql, [limit, ...bounds.map(({ value }) => value)]], "by index");
     return rows.map((row) => portRow<AuditedRow<Name>>(row));
   }
 
@@ -167,19 +161,14 @@ export abstract class SqlReader {
     const sql =
       "select distinct pesel from name_word where pesel > ?1 and pesel <= ?2 " +
       "and not exists (select 1 from account where account.pesel = name_word.pesel and pesel > ?1 and pesel <= ?2)";
-    const rows = await this.select(sql, Number(after ?? least), Number(through ?? greatest));
+    const rows = await this.select([sql, [Number(after ?? least), Number(through ?? greatest)]]);
     return rows.map((row) => portRow<{ pesel: string }>(row).pesel);
   }
 
   async besideEntries(pesel: Pesel): ReturnType<Store["besideEntries"]> {
-    const refusals = await this.select(
-      "select * from refusal where pesel = ?1 order by position",
-      Number(pesel),
-    );
-    const words = await this.select(
-      "select word from name_word where pesel = ?1 order by word",
-      Number(pesel),
-    );
+    const of = (sql: string) => this.select([sql, [Number(pesel)]]);
+    const refusals = await of("select * from refusal where pesel = ?1 order by position");
+    const words = await of("select word from name_word where pesel = ?1 order by word");
     return {
       refusals: refusals.map((row) => decodeRefusal(row as unknown as RefusalRow)),
       words: words.map(({ word }) => String(word)),
@@ -187,14 +176,14 @@ export abstract class SqlReader {
   }
 
   async inForce(): Promise<TableInForce | undefined> {
-    const [row] = await this.select(selectInForce);
+    const [row] = await this.select([selectInForce, []]);
     return row && decodeInForce(row);
   }
 
   async acceptedTables(): Promise<readonly AcceptedTable[]> {
     const sql =
       "select id, source, number from accepted_table join rate_table on id = table_id order by epoch";
-    return (await this.select(sql)).map((row) => row as unknown as AcceptedTable);
+    return (await this.select([sql, []])).map((row) => row as unknown as AcceptedTable);
   }
 
   acceptTable(table: RateTable, { epoch, ...acceptance }: Acceptance): Promise<boolean> {
@@ -215,12 +204,12 @@ export abstract class SqlReader {
     before = endOfTime,
   }: Parameters<TableLedger["tables"]>[0]): Promise<RateTable[]> {
     const sql = `select rate_table.* ${tablesOfDays} < ?3 ${oldestFirst}`;
-    const rows = await this.select(sql, source, since, before);
+    const rows = await this.select([sql, [source, since, before]]);
     return rows.map((row) => decodeTable(row as unknown as RateTableRow));
   }
 
   async table(id: string): Promise<RateTable | undefined> {
-    const [row] = await this.select("select * from rate_table where id = ?1", id);
+    const [row] = await this.select(["select * from rate_table where id = ?1", [id]]);
     return row && decodeTable(row as unknown as RateTableRow);
   }
 }

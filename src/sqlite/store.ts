@@ -4,13 +4,7 @@ import { CommitDeadline, limits, possiblyDone } from "../ledger/limits.ts";
 import type { Decision, LedgerView, Lookup, Store, StoredAccount } from "../ledger/store.ts";
 import { decodeAccount } from "../sql/found.ts";
 import { SqlReader } from "../sql/reader.ts";
-import {
-  columnsOf,
-  type GivenTable,
-  type SqlParameter,
-  type SqlRow,
-  type SqlStatement,
-} from "../sql/statements.ts";
+import { columnsOf, type GivenTable, type SqlRow, type SqlStatement } from "../sql/statements.ts";
 import { accountsOf, keyedOf, refusalsOf, reversedOf, tableInForce, viewOf } from "../sql/view.ts";
 import { epochOf, writesOf } from "../sql/writes.ts";
 import { ledgerFailure, resultCodeOf, unusable } from "./failures.ts";
@@ -91,7 +85,7 @@ export class SqliteStore extends SqlReader implements Store {
   }
 
   async ping(): Promise<void> {
-    await this.select("select 1 from account limit 1");
+    await this.select(["select 1 from account limit 1", []]);
   }
 
   /** The binding leaves statements open, and so the log in use: it is moved into the file before. */
@@ -117,8 +111,8 @@ export class SqliteStore extends SqlReader implements Store {
     }
   }
 
-  protected async select(sql: string, ...parameters: readonly SqlParameter[]): Promise<readonly SqlRow[]> {
-    return this.#read(() => this.#rows([sql, parameters]));
+  protected async select(statement: SqlStatement): Promise<readonly SqlRow[]> {
+    return this.#read(() => this.#rows(statement));
   }
 
   protected byIndex(index: string, one: string, own: string): string {

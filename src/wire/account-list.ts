@@ -30,7 +30,7 @@ export const accountsQuery = z.strictObject({
     .meta({
       pattern: "[^\\s]",
       description:
-        "Accounts of this name only: each of its words begins a word of the holder's name or surname, in any order, " +
+        "Accounts of this name only: each of its words begins a word of the holder's present name or surname, in any order, " +
         "in any case, with or without marks. A hyphen divides words; other punctuation does not count",
       examples: ["kowal jan"],
     }),

@@ -16,7 +16,7 @@ import { pln } from "../../src/core/currency.ts";
 import { FxError } from "../../src/core/errors.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
-import type { SqlParameter } from "../../src/sql/statements.ts";
+import type { SqlStatement } from "../../src/sql/statements.ts";
 import { backUpSqlite } from "../../src/sqlite/backup.ts";
 import { openDatabase } from "../../src/sqlite/open.ts";
 import { openSqlite, SqliteStore } from "../../src/sqlite/store.ts";
@@ -180,8 +180,8 @@ test("A server that catches up while a statement is read is not told as damaged"
   const path = await ledgerFile(t, 1);
   let lags = true;
   class Lagging extends SqliteStore {
-    protected override async select(sql: string, ...parameters: readonly SqlParameter[]) {
-      const rows = await super.select(sql, ...parameters);
+    protected override async select(statement: SqlStatement) {
+      const rows = await super.select(statement);
       if (!lags) return rows;
       lags = false;
       return rows.slice(1);
