@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import { statSync } from "node:fs";
 import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -79,14 +79,28 @@ export async function changeTokenFile(
   path: string,
   change: (tokens: readonly KeptToken[]) => readonly KeptToken[],
 ): Promise<void> {
-  const target = targetOf(path);
+  try {
+    const target = realName(path);
+    await replaceFile(target, change);
+    const folder = await open(dirname(target));
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    throw new UsageError(`${path} cannot be written (${reasonOf(error)}).`);
+  }
+}
+
+async function replaceFile(
+  target: string,
+  change: (tokens: readonly KeptToken[]) => readonly KeptToken[],
+): Promise<void> {
   const nextPath = `${target}${nextEnding}`;
   const next = await lock(nextPath);
   try {
-    const old = await statOf(target);
+    const old = statSync(target, { throwIfNoEntry: false });
     if (old !== undefined && old.nlink > 1) {
       throw new UsageError(
-        `${path} has another hard link, where the tokens would stay as they are. Remove the other name.`,
+        `${target} has another hard link, where the tokens would stay as they are. Remove the other name.`,
       );
     }
     const tokens = old === undefined ? [] : await readTokenFile(target);
@@ -97,33 +111,9 @@ export async function changeTokenFile(
     await rename(nextPath, target);
   } catch (error) {
     await rm(nextPath, { force: true });
-    const { code } = error as NodeJS.ErrnoException;
-    throw code === undefined ? error : new UsageError(`${path} cannot be written (${reasonOf(error)}).`);
+    throw error;
   } finally {
     await next.close();
-  }
-  const folder = await open(dirname(target));
-  await folder.sync().finally(() => folder.close());
-}
-
-/**
- * The file that links lead to, which may not exist yet.
- * @throws UsageError if that cannot be told: a new file in the place of a link would take all tokens out of force
- */
-function targetOf(path: string): string {
-  try {
-    return realName(path);
-  } catch (error) {
-    throw new UsageError(`${path} cannot be written (${reasonOf(error)}).`);
-  }
-}
-
-async function statOf(path: string): Promise<Stats | undefined> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
   }
 }
 
@@ -171,8 +161,7 @@ async function lock(nextPath: string): Promise<FileHandle> {
     try {
       return await open(nextPath, "wx", 0o600);
     } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== "EEXIST") throw new UsageError(`${nextPath} cannot be written (${reasonOf(error)}).`);
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
       if (performance.now() > deadline) {
         throw new UsageError(
           `${nextPath} is there: another fx token is at work, or was killed. If none is at work, delete it.`,

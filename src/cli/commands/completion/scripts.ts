@@ -15,15 +15,13 @@ export async function complete(
   words: readonly string[],
   values: Values,
 ): Promise<readonly Candidate[]> {
-  const { command, waiting, place, current, prefix, given } = readWords(program, words);
+  const { command, waiting, place, given } = readWords(program, words.slice(0, -1));
+  const current = words.at(-1) ?? "";
   const beginSo = (candidates: readonly Candidate[]) =>
     candidates.filter(({ text }) => text.startsWith(current));
   const valuesOf = async (placeholder: string, choices: readonly string[] = []) => {
     const all = (await values[placeholder]?.()) ?? choices.map((text) => ({ text, meaning: "" }));
-    const fitting = beginSo(all.filter((value) => value !== paths)).map(({ text, meaning }) => ({
-      text: prefix + text,
-      meaning,
-    }));
+    const fitting = beginSo(all.filter((value) => value !== paths));
     return all.includes(paths) ? [...fitting, paths] : fitting;
   };
   if (waiting !== undefined) return valuesOf(placeholderOf(waiting), waiting.argChoices);
@@ -40,15 +38,13 @@ export async function complete(
   return current === "" ? options : [];
 }
 
-/** Walks over the finished words to the command and the option or argument that the last word belongs to. */
+/** Walks over the finished words to the command and the option or argument that the next word belongs to. */
 function readWords(program: Command, words: readonly string[]) {
   let command = program;
   let waiting: Option | undefined;
   let place = 0;
   const given = new Set<Option>();
-  for (const word of words.slice(0, -1)) {
-    // bash breaks "--from=USD" into three words.
-    if (word === "=") continue;
+  for (const word of words) {
     if (waiting !== undefined) {
       waiting = undefined;
     } else if (word.startsWith("-")) {
@@ -62,13 +58,7 @@ function readWords(program: Command, words: readonly string[]) {
       else command = child;
     }
   }
-  const last = words.at(-1) ?? "";
-  const [flag = "", value] = last.split(/=(.*)/s);
-  const assigned = optionsOf(command).find(({ long, required }) => required && long === flag);
-  if (waiting === undefined && assigned !== undefined && value !== undefined) {
-    return { command, waiting: assigned, place, current: value, prefix: `${flag}=`, given };
-  }
-  return { command, waiting, place, current: last === "=" ? "" : last, prefix: "", given };
+  return { command, waiting, place, given };
 }
 
 /** The options that the help of the command shows, except --version of fx, which a command ignores. */
@@ -88,7 +78,6 @@ export const scripts = {
   bash: `# fx completion for bash: put  source <(fx completion bash)  into ~/.bashrc
 _fx() {
   local line current="\${COMP_WORDS[COMP_CWORD]}"
-  [[ $current == "=" ]] && current=
   COMPREPLY=()
   while IFS= read -r line; do
     if [[ $line == :paths ]]; then

@@ -13,7 +13,7 @@ import { buildServer } from "../../../http/server.ts";
 import { schemaVersion } from "../../../ledger/store.ts";
 import type { RatesEvent } from "../../../rates/trading.ts";
 import { isLoopback } from "../../../wire/plain-http.ts";
-import { describeFailure, UsageError } from "../../errors.ts";
+import { describeFailure, reasonOf, UsageError } from "../../errors.ts";
 import { type Ledger, openLedger } from "../../open.ts";
 import { type Settings, settingNames } from "../../settings.ts";
 import { type TokenEvents, TokensInForce } from "../../tokens/in-force.ts";
@@ -246,27 +246,11 @@ function reachable(host: string): string {
 
 /** A fault that passes by itself, such as an address that is not up yet, exits with 7: systemd then tries again. */
 function listenFailure(error: unknown, { host, ...settings }: Settings): unknown {
-  const { code, port = settings.port } = error as NodeJS.ErrnoException & { port?: number };
-  const [flag, variable] = port === settings.port ? ["--port", "FX_PORT"] : ["--admin-port", "FX_ADMIN_PORT"];
-  const unavailable = (message: string, hint: string) =>
-    new FxError("unreachable", message, { hint, cause: error });
-  switch (code) {
-    case "EADDRINUSE":
-      return unavailable(
-        `Port ${port} of ${host} is in use, often by another fx serve.`,
-        `Name another with ${flag} or ${variable}; 0 takes a free one.`,
-      );
-    case "EACCES":
-      return new UsageError(`This user may not listen on port ${port}. Name one above 1023 with ${flag}.`);
-    case "EADDRNOTAVAIL":
-    case "EAI_AGAIN":
-      return unavailable(
-        `${host} is no address of this machine now.`,
-        "If its network is not up yet, try again. Otherwise name another address with --host.",
-      );
-    case "ENOTFOUND":
-      return new UsageError(`${host} is not an address of this machine. Name one that is with --host.`);
-    default:
-      return error;
-  }
+  const { code = "", port = settings.port } = error as NodeJS.ErrnoException & { port?: number };
+  const flag = port === settings.port ? "--port" : "--admin-port";
+  const message = `Port ${port} of ${host} cannot be listened on (${reasonOf(error)}).`;
+  const hint = `Name another port with ${flag}, where 0 takes a free one, or another address with --host.`;
+  if (["EADDRINUSE", "EADDRNOTAVAIL", "EAI_AGAIN"].includes(code))
+    return new FxError("unreachable", message, { hint, cause: error });
+  return ["EACCES", "ENOTFOUND"].includes(code) ? new UsageError(`${message} ${hint}`) : error;
 }

@@ -72,7 +72,7 @@ const typed = [
 /** Typed text, with a tab for each press of it, and the command line that it comes to. */
 const lines: [typed: string, ran: string][] = [
   ["fx acc\tsh\t--ur\tmemory:", "<account> <show> <--url> <memory:>"],
-  ["fx quote --from US\t--to=EU\t --to-b\t5", "<quote> <--from> <USD> <--to=EUR> <--to-buy> <5>"],
+  ["fx quote --from US\t--to EU\t--to-b\t5", "<quote> <--from> <USD> <--to> <EUR> <--to-buy> <5>"],
   ["fx batch ord\t", "<batch> <orders of may.csv>"],
   ["fx serve --log-level de\t", "<serve> <--log-level> <debug>"],
 ];
@@ -104,7 +104,6 @@ describe("in a real fish", { skip: missing("fish") }, () => {
       "--url\twhere to work: a running server, or sqlite:PATH, postgres://… or memory: in this process",
     ],
     ["fx quote --from US", "USD\tdolar amerykański"],
-    ["fx quote --to=EU", "--to=EUR\teuro"],
     ["fx batch ord", "orders of may.csv"],
   ];
   for (const [line, offered] of rows) {

@@ -246,7 +246,7 @@ describe("fx serve", () => {
 
   for (const [option, hint] of [
     ["--port", "--port"],
-    ["--admin-port", "FX_ADMIN_PORT"],
+    ["--admin-port", "--admin-port"],
   ] as const) {
     test(`${option} in use ends fx serve with exit 7, so that systemd starts it again, and ${hint} is named`, async () => {
       const { url } = await openStandIn("hang");
@@ -255,7 +255,12 @@ describe("fx serve", () => {
       const { stderr, exit } = await runHere(["serve", ...other, option, port, "--rates", "demo"], {
         env: { FX_LOG_LEVEL: "silent" },
       });
-      assert.match(stderr, new RegExp(`fx: Port ${port} of 127\\.0\\.0\\.1 is in use, [^]*${hint}`));
+      assert.match(
+        stderr,
+        new RegExp(
+          `fx: Port ${port} of 127\\.0\\.0\\.1 cannot be listened on \\(address already in use\\)\\.\n[^]*${hint}`,
+        ),
+      );
       assert.equal(exit, 7);
     });
   }
