@@ -31,6 +31,8 @@ const long = [
   ...["wire/requests", "client/settling", "batch/encoding", "batch/identity", "cli/commands/batch/"],
   ...["http/bulk", "http/parameters", "http/rate-limit"],
 ];
+/** Tests that take a minute or nearly. They are begun first, so that nothing waits for one of them at the end. */
+const longest = ["web/looks", "channels", "faults/under-load", "cli/commands.test", "ledger/audit-columns"];
 const isAmong = (starts, file) => starts.some((start) => file.startsWith(`test/${start}`));
 /** The environment without the caller's own settings of fx and of PostgreSQL's clients. */
 const surroundings = Object.fromEntries(
@@ -73,29 +75,42 @@ if (isFast) {
 }
 
 /**
- * A few files that import all of these: to load the same modules again for each takes as long as its tests. Two kinds
- * stay alone: a file whose hooks for each test would be those of all (but for one that closes what a test has opened,
- * which is none of the others), and one that measures its process. The first test lasts until all are loaded, since hooks after all tests run as soon as none is left.
+ * A few files that import all of these, in the order in which they are to begin: to load the same modules again for each
+ * takes as long as its tests. Three kinds stay alone: the longest; a file whose hooks for each test would be those of
+ * all, except one that closes what a test has opened; and one that measures its process.
  */
 function bundles(files, most) {
   const staysAlone = (file) =>
     /^(before|after)Each\((?!closeAll)|process\.cpuUsage/m.test(readFileSync(new URL(file, root), "utf8"));
-  const alone = files.filter(staysAlone);
+  const begunFirst = files.filter((file) => isAmong(longest, file));
+  const alone = [...new Set([...begunFirst, ...files.filter(staysAlone)])];
   const together = files.filter((file) => !alone.includes(file));
+  const groups = Array.from({ length: Math.min(most, together.length) }, (_, nth) =>
+    together.filter((_file, index) => index % most === nth),
+  );
   const folder = mkdtempSync(join(tmpdir(), "fx-tests-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const bundled = Array.from({ length: Math.min(most, together.length) }, (_, nth) => {
-    const own = together.filter((_file, index) => index % most === nth);
-    const path = join(folder, `${nth + 1}.test.mjs`);
-    const imports = own.map((file) => `await import(${JSON.stringify(new URL(file, root).href)});\n`);
-    const begin = `import { test } from "node:test";
-let isLoaded;
-const loaded = new Promise((resolve) => (isLoaded = resolve));
-test("The files of this process are loaded", () => loaded);\n`;
-    writeFileSync(path, `${begin}${imports.join("")}isLoaded();\n`);
+  return [...alone.map((file) => [file]), ...groups].map((own, nth) => {
+    // Node runs the files in the order of their names.
+    const path = join(folder, `${String(nth).padStart(3, "0")}.test.mjs`);
+    writeFileSync(path, own.length === 1 ? importing(own[0]) : importingAll(own));
     return path;
   });
-  return [...alone, ...bundled];
+}
+
+function importing(file) {
+  return `import ${JSON.stringify(new URL(file, root).href)};\n`;
+}
+
+/** The first test lasts until all are loaded, since hooks after all tests run as soon as none is left. */
+function importingAll(files) {
+  const imports = files.map((file) => `await import(${JSON.stringify(new URL(file, root).href)});\n`);
+  return `import { test } from "node:test";
+let isLoaded;
+const loaded = new Promise((resolve) => (isLoaded = resolve));
+test("The files of this process are loaded", () => loaded);
+${imports.join("")}isLoaded();
+`;
 }
 
 /** Runs the other arguments, and again after each change, until an interrupt. */
