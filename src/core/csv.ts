@@ -17,9 +17,12 @@ function formulas(own: Separator, mark: string): RegExp {
 const formulasBy = new Map(separators.map((own) => [own, formulas(own, "")]));
 const marksBy = new Map(separators.map((own) => [own, formulas(own, "'")]));
 
+/** Such as -12.50: a spreadsheet runs nothing, and with an apostrophe could not add it up. */
+const figure = /^-\d+([.,]\d+)?$/;
+
 /** A cell as RFC 4180 has it. An apostrophe stands before what a spreadsheet would run. */
 export function csvCell(text: string, separator: Separator = ","): string {
-  const harmless = text.replace(formulasBy.get(separator) as RegExp, "'");
+  const harmless = figure.test(text) ? text : text.replace(formulasBy.get(separator) as RegExp, "'");
   const isSpecial = harmless.includes(separator) || /["\r\n]|^\s|\s$/.test(harmless);
   return isSpecial ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
