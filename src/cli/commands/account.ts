@@ -166,7 +166,8 @@ function defineHistory(account: FxCommand, context: Context): void {
 }
 
 export function withStatementOptions(command: FxCommand, formats: readonly StatementFormat[]): FxCommand {
-  const description = "print a file: csv for a spreadsheet, or ISO 20022's camt.053";
+  const use = { csv: "csv for a spreadsheet", "camt.053": "ISO 20022's camt.053" };
+  const description = `print a file: ${formats.map((each) => use[each]).join(", or ")}`;
   const format = new Option("--format <format>", description).choices(formats).conflicts(["json", "limit"]);
   return command
     .limit("entries")
