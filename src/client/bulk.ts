@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Request as GotStream, RequestError } from "got";
 import type { Request } from "../core/change.ts";
 import { FxError, isOfRequest, undecided } from "../core/errors.ts";
@@ -210,7 +211,8 @@ async function* readAhead<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
     for (let next = chunks.next(); ; ) {
       const { value, done } = await next;
       if (done) return;
-      next = chunks.next();
+      // After this chunk was sent: the server works on it meanwhile.
+      next = nextTurn().then(() => chunks.next());
       // A failure of the source is thrown after the lines before it are answered.
       next.catch(() => {});
       yield value;
