@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
-import { useApp, useCashCodes, useCustomer, useMay } from "./app.ts";
+import { useApp, useCashCodes, useMay } from "./app.ts";
 import { heldOf } from "./balances.tsx";
-import { orderOut } from "./customer.ts";
 import type { Draft } from "./desk.ts";
 import { Button } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, Field, useWrong } from "./field.tsx";
@@ -58,7 +57,7 @@ interface CashFieldsProps {
 export function CashFields({ account, deposit, withdraw }: CashFieldsProps) {
   const { desk, texts, format } = useApp();
   const { pesel, currencies } = account;
-  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const isOut = desk.isOut(pesel);
   const draft = desk.draft(pesel);
   const edit = (change: Partial<Draft>) => desk.edit(pesel, change);
   const amount = typedAmount(draft.sum, draft.currency);
@@ -117,7 +116,7 @@ function Renaming({ account }: CashProps) {
   const { name = account.name, surname = account.surname } = desk.draft(pesel);
   return (
     <form onSubmit={() => void desk.ask(pesel, renaming(pesel, { name, surname }))}>
-      <fieldset class="fields" disabled={orderOut(useCustomer(pesel)) !== undefined}>
+      <fieldset class="fields" disabled={desk.isOut(pesel)}>
         <Field
           label={texts.newFirstName}
           value={name}

@@ -107,6 +107,11 @@ export class Desk extends Watched {
     return [...this.#customers.values()].flatMap((customer) => orderOut(customer) ?? []);
   }
 
+  /** Whether an order of this customer was sent and is not settled. No other is begun meanwhile. */
+  isOut(pesel: string): boolean {
+    return orderOut(this.customer(pesel)) !== undefined;
+  }
+
   /** The outcomes that the teller has not seen. */
   get outcomes(): readonly Outcome[] {
     return this.#outcomes;
@@ -121,8 +126,8 @@ export class Desk extends Watched {
   /** Forgets what the teller before typed and was asked, but no order that was sent and is not settled. */
   handOver(): void {
     this.#drafts.clear();
-    for (const [pesel, customer] of this.#customers) {
-      if (orderOut(customer) === undefined) this.#customers.delete(pesel);
+    for (const pesel of this.#customers.keys()) {
+      if (!this.isOut(pesel)) this.#customers.delete(pesel);
     }
     this.changed();
   }
@@ -196,7 +201,7 @@ export class Desk extends Watched {
       this.#settled(order, receiptId);
     } catch (failure) {
       // It may have been looked up meanwhile.
-      if (!this.#isOut(order)) return;
+      if (orderOut(this.customer(pesel))?.key !== key) return;
       const after = this.tell(pesel, { is: "failed", key, failure });
       if (after.at === undefined) {
         this.#add({ order, failure });
@@ -231,14 +236,10 @@ export class Desk extends Watched {
   #settled(order: Order, receiptId: string): void {
     const { pesel, kind, key } = order;
     this.#reads.refresh();
-    if (!this.#isOut(order)) return;
+    if (orderOut(this.customer(pesel))?.key !== key) return;
     this.tell(pesel, { is: "done", key, receiptId });
     this.#drafts.set(draftName(pesel), { ...this.draft(pesel), ...emptied[kind] });
     this.#add({ order, receiptId });
-  }
-
-  #isOut({ pesel, key }: Order): boolean {
-    return orderOut(this.customer(pesel))?.key === key;
   }
 
   #add(outcome: Outcome): void {

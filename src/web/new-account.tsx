@@ -1,7 +1,6 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ListedAccountJson } from "../wire/accounts.ts";
-import { useApp, useCustomer, useGet } from "./app.ts";
-import { orderOut } from "./customer.ts";
+import { useApp, useGet } from "./app.ts";
 import { type Draft, emptyDraft, newHolder } from "./desk.ts";
 import { Button } from "./elements.tsx";
 import { AmountField, Field, useWrong } from "./field.tsx";
@@ -33,7 +32,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
     ({ order, ...end }) => order.kind === "opening" && order.pesel === digits && "receiptId" in end,
   );
   useLayoutEffect(() => (isOpened ? leave(() => onOpened(digits)) : undefined), [isOpened]);
-  const isOut = orderOut(useCustomer(digits)) !== undefined;
+  const isOut = desk.isOut(digits);
   const holder = { name: (draft.name ?? "").trim(), surname: (draft.surname ?? "").trim() };
   const amount = typedAmount(draft.sum === "" ? "0" : draft.sum, "PLN", { zero: true });
   const unfit = peselFault(digits);

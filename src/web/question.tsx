@@ -5,7 +5,7 @@ import type { QuoteJson } from "../wire/exchanges.ts";
 import type { MoneyJson } from "../wire/fields.ts";
 import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
-import { keyOf, type Message, type Order, type OrderState, orderOut } from "./customer.ts";
+import { keyOf, type Message, type Order, type OrderState } from "./customer.ts";
 import { Button, type Fact, Facts } from "./elements.tsx";
 import { Field } from "./field.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
@@ -15,11 +15,11 @@ import { fill, holderText } from "./texts.ts";
 
 /** The balances that an order changes, and why fx would refuse it as the account is, unless it may have been done already. */
 function useBalances(order: Order) {
-  const { texts } = useApp();
+  const { desk, texts } = useApp();
   const { pesel, kind } = order;
   const answer = useGet<object>(balancesUrl(pesel)).value;
   const account = answer && accountIn(answer, pesel);
-  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const isOut = desk.isOut(pesel);
   // A new holder is not shown the balances of an account that is there already.
   if (account === undefined || isOut || kind === "opening") return { changes: [], warning: undefined };
   const changes = balanceChanges(account, order);
@@ -221,7 +221,7 @@ interface ChangesProps {
 /** A button for each change of the account as a whole. */
 export function Changes({ pesel, kinds }: ChangesProps) {
   const { desk, texts } = useApp();
-  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const isOut = desk.isOut(pesel);
   return (
     <p class="actions">
       {kinds.map((kind) => (

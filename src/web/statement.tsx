@@ -6,8 +6,7 @@ import type { EntryJson, StatementJson } from "../wire/entries.ts";
 import type { MoneyJson } from "../wire/fields.ts";
 import { movedBy, noteOf } from "../wire/statement-csv.ts";
 import { urlOf } from "./answers.ts";
-import { type App, useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
-import { orderOut } from "./customer.ts";
+import { type App, useApp, useGet, useMay, useTask } from "./app.ts";
 import { Download } from "./download.tsx";
 import { Button, Columns, Facts, figures, Sum, Unread } from "./elements.tsx";
 import { PeriodFields } from "./field.tsx";
@@ -195,7 +194,7 @@ const rowsTogether = 25;
 /** One page of the statement. It is made once, however many come after it. */
 function Entries({ pesel, entries }: EntriesProps) {
   const { desk, texts, format } = useApp();
-  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const isOut = desk.isOut(pesel);
   const mayReverse = useMay("operator") && !isOut;
   return useMemo(() => {
     const starts = Array.from(

@@ -3,7 +3,7 @@ import type { AccountJson } from "../wire/accounts.ts";
 import type { ExchangeJson, QuoteJson } from "../wire/exchanges.ts";
 import { useApp, useCodes, useCustomer, useFailureText, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
-import { orderOf, orderOut } from "./customer.ts";
+import { orderOf } from "./customer.ts";
 import type { Draft } from "./desk.ts";
 import { Button, Facts, Sum } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, useWrong } from "./field.tsx";
@@ -22,10 +22,10 @@ interface TicketProps {
 export function Ticket({ account }: TicketProps) {
   const { desk, texts } = useApp();
   const { pesel } = account;
-  const customer = useCustomer(pesel);
+  const { at } = useCustomer(pesel);
   const ticket = desk.draft(pesel);
   const { from, to, side } = ticket;
-  const isOut = orderOut(customer) !== undefined;
+  const isOut = desk.isOut(pesel);
   const amount = typedAmount(ticket.amount, currencyOf(ticket));
   const isPair = from !== to;
   const wish = "amount" in amount && isPair ? { from, to, side, amount: amount.amount } : undefined;
@@ -44,7 +44,7 @@ export function Ticket({ account }: TicketProps) {
         <Price account={account} wish={wish} />
         {fault !== undefined && <p role="alert">{fault}</p>}
         <p class="actions">
-          <button type="submit" class="primary" disabled={isOut} aria-busy={customer.at?.stage === "asking"}>
+          <button type="submit" class="primary" disabled={isOut} aria-busy={at?.stage === "asking"}>
             {texts.exchange}
           </button>
         </p>

@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
 import { type HousePlace, houseNumber, housePlaces } from "../../core/house.ts";
-import { useApp, useCustomer, useGet } from "../app.ts";
+import { useApp, useGet } from "../app.ts";
 import { Balances } from "../balances.tsx";
 import { CashFields } from "../cash.tsx";
-import { orderOut } from "../customer.ts";
 import { Part, Unread } from "../elements.tsx";
 import { ChoiceField } from "../field.tsx";
 import { Asked } from "../question.tsx";
@@ -21,7 +20,7 @@ export function HouseCash() {
     () => housePlaces.find((each) => desk.customer(houseNumber(each)).at !== undefined) ?? "cash",
   );
   const pesel = houseNumber(place);
-  const isOut = orderOut(useCustomer(pesel)) !== undefined;
+  const isOut = desk.isOut(pesel);
   const read = useGet<object>(balancesUrl(pesel));
   const account = read.value && accountIn(read.value, pesel);
   const choose = (next: HousePlace) => {
