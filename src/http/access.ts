@@ -24,10 +24,10 @@ export interface AccessOptions {
 }
 
 /** Says why a request may not do what needs this role. */
-export type Refusal = (request: FastifyRequest, role: Operation["role"]) => FxError | undefined;
+export type RefusalOf = (request: FastifyRequest, role: Operation["role"]) => FxError | undefined;
 
 /** Refuses a request by its token, or sets its caller. */
-export function openAccess({ tokens, now }: AccessOptions): Refusal {
+export function openAccess({ tokens, now }: AccessOptions): RefusalOf {
   return (request, role) => {
     if (tokens === undefined || role === "anyone") return undefined;
     const { authorization } = request.headers;
@@ -98,7 +98,7 @@ export function challengeOf({ headers }: FastifyRequest): string {
 }
 
 /** Ends the streams whose token has been revoked or has expired. */
-export function endRefused(access: Refusal, streams: Set<Stream>): void {
+export function endRefused(access: RefusalOf, streams: Set<Stream>): void {
   for (const stream of streams) {
     const { role = "anyone" } = stream.request.routeOptions.config;
     const refused = access(stream.request, role);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyCorsOptions } from "@fastify/cors";
 import { FxError } from "../core/errors.ts";
 import { isLoopback } from "../wire/plain-http.ts";
-import type { AccessOptions, Refusal } from "./access.ts";
+import type { AccessOptions, RefusalOf } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
 
 export interface OriginOptions extends Pick<AccessOptions, "tokens"> {
@@ -16,7 +16,7 @@ export interface OriginOptions extends Pick<AccessOptions, "tokens"> {
  * Refuses a request that a browser sent for a page of another site. Requests that come from no browser pass.
  * @param tokens Without them, the Host is checked: otherwise any page in a browser could do everything.
  */
-export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: OriginOptions): Refusal {
+export function openOriginCheck({ allowedHosts = [], cors = [], tokens }: OriginOptions): RefusalOf {
   const hosts = new Set(allowedHosts.map(nameOf));
   const origins = new Set(cors);
   /** Nearly all requests have the same. */

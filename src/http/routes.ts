@@ -7,7 +7,7 @@ import { openApiDocument } from "../wire/openapi.ts";
 import { hasLines, type Operation } from "../wire/operation.ts";
 import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
-import type { Refusal } from "./access.ts";
+import type { RefusalOf } from "./access.ts";
 import type { ApiOptions, HandlerContext, Handlers } from "./context.ts";
 import { registerDocs } from "./docs.ts";
 import { toFxError } from "./errors.ts";
@@ -41,7 +41,7 @@ export interface Parts {
   readonly lifecycle: Lifecycle;
   readonly limit: RateLimit | undefined;
   /** By its origin, its token, or the rate limit. */
-  readonly refusalOf: Refusal;
+  readonly refusalOf: RefusalOf;
 }
 
 /** Registers a route for each operation, and the pages. */
@@ -104,7 +104,11 @@ function handlersOf(
   };
 }
 
-function routeOf(operation: Operation, handler: Handlers[keyof Handlers], refusalOf: Refusal): RouteOptions {
+function routeOf(
+  operation: Operation,
+  handler: Handlers[keyof Handlers],
+  refusalOf: RefusalOf,
+): RouteOptions {
   const { method, path, role } = operation;
   return {
     method,

@@ -14,7 +14,7 @@ import type { DestinationStream } from "pino";
 import { FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { isProbe } from "../wire/operation.ts";
-import { type AccessOptions, endRefused, openAccess, type Refusal } from "./access.ts";
+import { type AccessOptions, endRefused, openAccess, type RefusalOf } from "./access.ts";
 import { isOnAdmin } from "./admin.ts";
 import { Connections, whenOver } from "./connections.ts";
 import type { ApiOptions } from "./context.ts";
@@ -133,7 +133,7 @@ function openRefusals(
   options: ServerOptions,
   { streams }: Lifecycle,
   limit: RateLimit | undefined,
-): Refusal {
+): RefusalOf {
   const access = openAccess(options);
   const origin = openOriginCheck(options);
   if (options.tokens !== undefined) {
@@ -209,7 +209,7 @@ function logFields({ caller, headers }: FastifyRequest, reply: FastifyReply): ob
 }
 
 /** Has every error answered with problem details, also where there is no route. */
-function answerWithProblems(app: FastifyInstance, prefix: string, refusalOf: Refusal): void {
+function answerWithProblems(app: FastifyInstance, prefix: string, refusalOf: RefusalOf): void {
   /** Answers a request to an unknown path, or with a method that the path does not have. */
   const onNoRoute = (request: FastifyRequest, reply: FastifyReply) => {
     const { methods } = knownPath(request.url) ?? {};
