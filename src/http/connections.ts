@@ -30,6 +30,8 @@ export function closingOf(reply: FastifyReply): AbortSignal {
 /** Limits what one connection may ask for at once, and how many connections there are. */
 export class Connections {
   readonly #open = new Set<Socket>();
+  /** Those over TLS, on top of them, after their handshake. */
+  readonly #secure = new Set<Socket>();
   readonly #underWay = new Map<Socket, UnderWay>();
   /** The request that each connection began last. */
   readonly #latest = new WeakMap<Socket, UnderWay>();
@@ -45,6 +47,12 @@ export class Connections {
       this.#open.add(socket);
       socket.once("close", () => this.#open.delete(socket));
     });
+    server.on("secureConnection", (socket: Socket) => {
+      this.#secure.add(socket);
+      socket.once("close", () => this.#secure.delete(socket));
+    });
+    // Node leaves to its listeners whether a connection stays whose handshake failed.
+    server.on("tlsClientError", (_, socket: Socket) => socket.destroy());
     if (maxConnections !== undefined) server.maxConnections = maxConnections;
     tellDrops(server, (dropped) =>
       warn({ dropped, maxConnections }, "connections closed as they came: --max-connections are open"),
@@ -106,6 +114,8 @@ export class Connections {
   /** Closes those over which no request ever came: Node does not count them as idle. */
   closeUnused(): void {
     for (const socket of this.#open) if (socket.bytesRead === 0) socket.destroy();
+    // Their handshake has brought bytes.
+    for (const socket of this.#secure) if (!this.#latest.has(socket)) socket.destroy();
   }
 
   /** Closes all, and returns how many there were. */

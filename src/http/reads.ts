@@ -14,7 +14,10 @@ interface Asked<Id extends ReadId> {
   readonly caller: Caller | undefined;
 }
 
-/** Checks a request, and returns a function that reads the answer, which may run later. */
+/**
+ * Checks a request, and returns a function that reads the answer, which may run later. Requests for the same URL with the
+ * same token share a read that has not begun.
+ */
 type Prepare<Id extends ReadId> = (asked: Asked<Id>) => (signal: AbortSignal) => Promise<AnswerTo<Id>>;
 
 export type ReadHandlers = ReturnType<typeof openReads>;
@@ -38,11 +41,10 @@ export function openReads(context: HandlerContext) {
       return async (request, reply) => {
         const asked = askedOf(id, request);
         const read = prepare(asked);
+        const made = async (signal: AbortSignal) => textOf(id, await read(signal));
         const closing = closingOf(reply);
-        return sendJson(
-          reply,
-          textOf(id, await (isLong(asked.query) ? lists.run(closing, read) : read(closing))),
-        );
+        const text = isLong(asked.query) ? lists.run(keyOf(request), closing, made) : made(closing);
+        return sendJson(reply, await text);
       };
     },
     /** One at a time, each for minutes: for answers that are read from the whole journal. */
@@ -50,7 +52,8 @@ export function openReads(context: HandlerContext) {
       return async (request, reply) => {
         const read = prepare(askedOf(id, request));
         if (request.method === "HEAD") return sendHead(reply);
-        const text = journal.run(closingOf(reply), read).then((value) => textOf(id, value));
+        const made = async (signal: AbortSignal) => textOf(id, await read(signal));
+        const text = journal.run(keyOf(request), closingOf(reply), made);
         return sendSlow(request, reply, context, { parts: onePart(text) });
       };
     },
@@ -69,6 +72,11 @@ function askedOf<Id extends ReadId>(id: Id, request: FastifyRequest): Asked<Id> 
 /** A parameter of the path, decoded. */
 export function parameterOf({ params }: FastifyRequest, name: string): string {
   return (params as Record<string, string>)[name] ?? "";
+}
+
+/** With the token, because some answers depend on it. */
+function keyOf({ url, caller }: FastifyRequest): string {
+  return `${url} ${caller?.name}`;
 }
 
 function textOf<Id extends ReadId>(id: Id, value: AnswerTo<Id>): string {

@@ -61,6 +61,9 @@ export interface KeyPair {
   readonly key: Buffer;
 }
 
+/** A client that refuses the certificate leaves its connection without a word, and a stop would wait for it. */
+const handshakeMs = 5000;
+
 /**
  * The HTTP server, not listening yet. Its `close()` is the graceful stop: it is not ready from then on, takes no
  * new connections, answers what is under way within the time limit, and then closes the service.
@@ -71,7 +74,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const app: FastifyInstance = Fastify({
     genReqId: requestIds(),
     http,
-    https: tls === undefined ? null : { ...http, ...tls },
+    https: tls === undefined ? null : { ...http, ...tls, handshakeTimeout: handshakeMs },
     trustProxy: trustProxy.length > 0 && [...trustProxy],
     requestTimeout: requestTimeoutMs,
     connectionTimeout: options.silenceTimeoutMs ?? 40_000,

@@ -4,13 +4,15 @@ import { Readable } from "node:stream";
 import { describe, type TestContext, test } from "node:test";
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import { FxError } from "../../src/core/errors.ts";
-import type { BulkLine } from "../../src/core/service.ts";
+import type { BulkLine, Till, TillRequest } from "../../src/core/service.ts";
 import { sendSlow } from "../../src/http/answers.ts";
 import { LongReads } from "../../src/http/long-reads.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
+import type { Caller } from "../../src/wire/role.ts";
 import { engines } from "../support/adapters.ts";
 import { exported } from "../support/bookkeeping.ts";
-import { adult, now, opening, table, terms, tradedRates } from "../support/fixture.ts";
+import { adult, now, opening, table, terms, today, tradedRates } from "../support/fixture.ts";
+import { openGate } from "../support/gate.ts";
 import { isProblem, send } from "../support/http.ts";
 import { openConnection } from "../support/raw-connection.ts";
 import { startServer } from "../support/server.ts";
@@ -24,8 +26,8 @@ function slowReads(mostWaiting = 16) {
   const events: string[] = [];
   const underWay: (() => void)[] = [];
   const reads = new LongReads(mostWaiting);
-  const read = (name: string, caller = staying) =>
-    reads.run(caller, (signal) => {
+  const read = (name: string, caller = staying, key: string | undefined = name) =>
+    reads.run(key, caller, (signal) => {
       events.push(`${name} begins`);
       return new Promise<string>((resolve, reject) => {
         underWay.push(() => resolve(name));
@@ -45,21 +47,38 @@ function slowReads(mostWaiting = 16) {
 }
 
 describe("long reads", () => {
-  test("Long reads are done one after the other", async () => {
-    const { read, events, letGo } = slowReads();
-    const asked = ["position", "audit"].map((name) => read(name));
-    for (const _ of asked) await letGo();
-    assert.deepEqual(await Promise.all(asked), ["position", "audit"]);
-    assert.deepEqual(events, ["position begins", "audit begins"]);
+  test("An audit is made once for all who ask before it begins, and once more for all who ask later", async () => {
+    const { read, events, happened, letGo } = slowReads();
+    const first = read("audit");
+    await happened(1);
+    const later = [read("audit"), read("audit"), read("audit")];
+    await letGo();
+    await first;
+    await letGo();
+    await Promise.all(later);
+    assert.deepEqual(events, ["audit begins", "audit begins"]);
   });
 
-  test("An audit ends when its client has gone", async () => {
+  test("Different reads are done one after the other", async () => {
+    const { read, events, letGo } = slowReads();
+    const asked = ["position 1", "audit", "position 1"].map((name) => read(name));
+    for (const _ of [1, 2]) await letGo();
+    assert.deepEqual(await Promise.all(asked), ["position 1", "audit", "position 1"]);
+    assert.deepEqual(events, ["position 1 begins", "audit begins"]);
+  });
+
+  test("An audit ends when the last client that waited for it has gone, and not before", async () => {
     const { read, events, happened } = slowReads();
-    const client = new AbortController();
-    const ended = Promise.allSettled([read("audit", client.signal)]);
+    const [one, other] = [new AbortController(), new AbortController()];
+    const ended = Promise.allSettled([one, other].map(({ signal }) => read("audit", signal)));
     await happened(1);
-    client.abort();
-    await ended;
+    one.abort();
+    await pause(20);
+    assert.deepEqual(events, ["audit begins"]);
+    other.abort();
+    for (const result of await ended) {
+      assert.equal(result.status === "rejected" && result.reason.code, "unreachable");
+    }
     assert.deepEqual(events, ["audit begins", "audit ends"]);
   });
 
@@ -68,7 +87,10 @@ describe("long reads", () => {
     const first = read("audit");
     await happened(1);
     const gone = new AbortController();
-    const ended = Promise.allSettled([read("checkpoint", gone.signal)]);
+    const ended = Promise.allSettled([
+      read("checkpoint", gone.signal, undefined),
+      read("audit", gone.signal),
+    ]);
     gone.abort();
     await letGo();
     await first;
@@ -104,9 +126,39 @@ describe("long reads", () => {
 
   test("One read that fails does not keep the next from being done", async () => {
     const reads = new LongReads(2);
-    const failed = reads.run(staying, () => Promise.reject(new Error("the disk is gone")));
+    const failed = reads.run("one", staying, () => Promise.reject(new Error("the disk is gone")));
     await assert.rejects(failed, { message: "the disk is gone" });
-    assert.equal(await reads.run(staying, async () => 2), 2);
+    assert.equal(await reads.run("two", staying, async () => 2), 2);
+  });
+
+  test("Two tokens that ask for the same URL have each their own answer, and one that asks twice shares a read", async (t) => {
+    const { passed, release } = openGate();
+    const read: unknown[] = [];
+    const till = async ({ by }: TillRequest): Promise<Till> => {
+      read.push(by);
+      await passed;
+      return { date: today, by, currencies: [], entries: 0, first: undefined, last: undefined, digest: "" };
+    };
+    const callerOf = (authorization: string): Caller => {
+      return { name: authorization.replace("Bearer ", ""), role: "teller", expires: undefined };
+    };
+    const server = await startServer({ till }, "", { tokens: { callerOf } });
+    t.after(() => server.close());
+    let arrived = 0;
+    server.app.server.on("request", () => (arrived += 1));
+    const tillOf = async (name: string) => {
+      const headers = { authorization: `Bearer ${name}` };
+      const answer = await fetch(`${server.url}/api/till`, { headers });
+      return ((await answer.json()) as Till).by;
+    };
+    const first = tillOf("anna");
+    await until(() => read.length > 0);
+    const waiting = ["anna", "ewa", "anna"].map(tillOf);
+    await until(() => arrived === 4);
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    release();
+    assert.deepEqual(await Promise.all([first, ...waiting]), ["anna", "anna", "ewa", "anna"]);
+    assert.deepEqual(read.sort(), ["anna", "anna", "ewa"]);
   });
 
   test("Reads that wait take no place of a batch", async (t) => {

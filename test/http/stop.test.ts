@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
+import { connect } from "node:tls";
 import { adult } from "../support/fixture.ts";
 import { headOf, openConnection } from "../support/raw-connection.ts";
 import { longAnswers, startGated, startServer } from "../support/server.ts";
+import { protocols, tls } from "../support/tls.ts";
 
 test("a stop answers what is under way, closes its connection, and then closes the service", async () => {
   const { server, release, events } = await startGated();
@@ -42,10 +45,20 @@ test("a stop does not wait for idle connections", async () => {
   await Promise.all([server.close(), idle.closed]);
 });
 
-test("a stop does not wait for connections over which no request came", async () => {
-  const { server } = await startGated();
-  const silent = await openConnection(server.url);
-  await Promise.all([server.close(), silent.closed]);
+for (const { over, serving, trusting } of protocols) {
+  test(`a stop does not wait for connections over which no request came, over ${over}`, async () => {
+    const { server } = await startGated(serving);
+    const silent = await openConnection(server.url, trusting);
+    await Promise.all([server.close(), silent.closed]);
+    assert.doesNotMatch(server.log(), /time limit of the stop/);
+  });
+}
+
+test("a stop does not wait for clients that refused the server's certificate", async () => {
+  const { server } = await startGated({ tls });
+  const client = connect(Number(new URL(server.url).port), "127.0.0.1", { servername: "localhost" });
+  await assert.rejects(once(client, "secureConnect"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+  await server.close();
   assert.doesNotMatch(server.log(), /time limit of the stop/);
 });
 

@@ -220,13 +220,13 @@ describe("an export", () => {
     assert.ok(notes.has(`'${wildNote}`) && notes.has(`slip: ${wildNote}`));
     const own = openSqlite(":memory:");
     const ledger = new LedgerService(own, fixedRates());
-    for (const [index, name] of ["=1", "+1", "-1", "@a", "a;=1", 'a"b'].entries()) {
+    for (const [index, name] of ["=1", "+1", "-1+1", "@a", "a;=1", 'a"b'].entries()) {
       await ledger.createAccount(opening({ index, name }));
     }
     const written = parse(await exported(ledger, { format: "csv", full: true })) as string[][];
     assert.deepEqual(
       [...new Set(written.slice(1, -1).map((row) => row[10]))],
-      ["'=1", "'+1", "'-1", "'@a", "a;'=1", 'a"b'],
+      ["'=1", "'+1", "'-1+1", "'@a", "a;'=1", 'a"b'],
     );
   });
 

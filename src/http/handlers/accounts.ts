@@ -37,7 +37,7 @@ export function accountHandlers(context: HandlerContext, reads: ReadHandlers) {
     const { at } = parseRequest(atQuery, request.query, "query");
     const pesel = parsePesel(parameterOf(request, "pesel"), today());
     const read = () => service.account(pesel, at);
-    const found = at === undefined ? read() : longReads.lists.run(closingOf(reply), read);
+    const found = at === undefined ? read() : longReads.lists.run(undefined, closingOf(reply), read);
     return sendAccount(reply, await found);
   };
 
@@ -45,7 +45,7 @@ export function accountHandlers(context: HandlerContext, reads: ReadHandlers) {
     const pesel = parsePesel(parameterOf(request, "pesel"), today());
     if (request.method === "HEAD") return sendHead(reply);
     const read = (signal: AbortSignal) => service.personalData(pesel, signal);
-    const parts = personalDataParts(longReads.lists.run(closingOf(reply), read));
+    const parts = personalDataParts(longReads.lists.run(undefined, closingOf(reply), read));
     return sendSlow(request, reply, context, { parts });
   };
 

@@ -33,7 +33,7 @@ export function checkpointHandlers(context: HandlerContext) {
     const onHeads = (heads: readonly AccountHead[]) => write(checkpointHeads(heads));
     const read = (signal: AbortSignal) => service.audit({ onStart, onHeads, signal });
     journal
-      .run(closingOf(reply), read)
+      .run(undefined, closingOf(reply), read)
       .then((report) => write(checkpointEnd(report)))
       .then(
         () => parts.end(),
@@ -55,7 +55,7 @@ export function checkpointHandlers(context: HandlerContext) {
       lifecycle.streams.delete(stream);
     }
     const read = (signal: AbortSignal) => service.audit({ against: takenFrom(chunks), signal });
-    const made = journal.run(closingOf(reply), read);
+    const made = journal.run(undefined, closingOf(reply), read);
     const text = made.then((report) => JSON.stringify(auditShape.encode(report)));
     return sendSlow(request, reply, context, { parts: onePart(text) });
   };

@@ -58,7 +58,7 @@ export function exportHandlers(context: HandlerContext) {
     // Others have their turn between two pages.
     const closing = closingOf(reply);
     const read = (page: Parameters<typeof service.statement>[1]) =>
-      longReads.lists.run(closing, () => service.statement(pesel, page));
+      longReads.lists.run(undefined, closing, () => service.statement(pesel, page));
     const parts = () => partsOf(format, { account, period, now: now(), read });
     return sendFile(request, reply, "statements", { type, name: `fx-statement-${today()}.${ending}`, parts });
   };

@@ -77,9 +77,7 @@ test("fx serve with a certificate speaks https, and shows new connections a chan
   };
   put("server", "server");
   const [cert, key] = [join(place, "current/tls.crt"), join(place, "current/tls.key")];
-  const server = await startFx([
-    ...["--rates", "demo", "--tls-cert", cert, "--tls-key", key, "--stop-timeout", "1"],
-  ]);
+  const server = await startFx([...["--rates", "demo", "--tls-cert", cert, "--tls-key", key]]);
   assert.match(server.url, /^https:\/\/127\.0\.0\.1:\d+$/);
   /** A connection that trusts this certificate alone. */
   const open = async (name: string) => {
