@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { openHttpService } from "../src/client/http-service.ts";
 import { adult, terms } from "./support/fixture.ts";
+import { freePort } from "./support/postgres.ts";
 import { certificate, programOf, proxies, type ReverseProxy, startProxy } from "./support/reverse-proxy.ts";
 import { type Served, startFx } from "./support/run-fx.ts";
 import { startServer } from "./support/server.ts";
@@ -31,7 +32,7 @@ for (const name of proxies) {
     let proxy: ReverseProxy;
     before(async () => {
       served = await startFx(["--rates", "demo", "--prefix", "/fx"]);
-      proxy = await startProxy(name, Number(new URL(served.url.replace(/\/fx$/, "")).port));
+      proxy = await startProxy(name, [Number(new URL(served.url).port)]);
       await until(async () => (await ask("GET", "/fx/health/ready")).status === 200);
     });
     after(async () => {
@@ -101,7 +102,7 @@ for (const name of proxies) {
         { slowAnswers: { firstMs: 300, nextMs: 300 } },
       );
       t.after(() => slow.close());
-      const impatient = await startProxy(name, Number(new URL(slow.url).port), 1);
+      const impatient = await startProxy(name, [Number(new URL(slow.url).port)], 1);
       t.after(() => impatient.stop());
       const [audit, checkpoint] = await Promise.all(
         ["/fx/api/audit", "/fx/api/audit/checkpoint"].map((path) =>
@@ -111,6 +112,27 @@ for (const name of proxies) {
       assert.deepEqual([audit?.status, JSON.parse(audit?.text ?? "").findings], [200, []]);
       assert.match(audit?.text ?? "", /^\s+\{/);
       assert.match(checkpoint?.text ?? "", /^\s+\{"checkpoint":1,.*\n\{"ok":true,.*\n$/);
+    });
+
+    test(`No request behind ${name} fails while two processes are replaced as in an upgrade`, async (t) => {
+      const ports = [await freePort(), await freePort()];
+      const start = (port: number | undefined) => startFx(["--port", `${port}`, "--demo", "--prefix", "/fx"]);
+      const both = await Promise.all(ports.map(start));
+      const pair = await startProxy(name, ports);
+      t.after(() => Promise.all([pair.stop(), ...both.map((each) => each.stop())]));
+      const get = () => ask("GET", "/fx/api/rates", undefined, undefined, pair.url);
+      await until(async () => (await get()).status === 200);
+      const answers: Promise<Answer>[] = [];
+      const asking = setInterval(() => answers.push(get()), 50);
+      for (const [index, port] of ports.entries()) {
+        await both[index]?.stop();
+        // HAProxy takes a process for gone after 3 s.
+        if (index === 0) await pause(3500);
+        both[index] = await start(port);
+      }
+      clearInterval(asking);
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      assert.deepEqual([...new Set(statuses)], [200], statuses.join());
     });
 
     test(`fx behind ${name} logs requests by the id under which fx logs the route, and without what is in their paths`, async () => {

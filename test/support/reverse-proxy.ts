@@ -25,12 +25,12 @@ export function programOf(name: (typeof proxies)[number]): string | undefined {
 export const certificate = fixture("server.crt");
 
 /**
- * Starts a proxy in front of a server on this loopback port. It ends with this process.
+ * Starts a proxy in front of the servers on these loopback ports, one or two. It ends with this process.
  * @param waitSeconds replaces the documented time to wait for a byte of an answer
  */
 export async function startProxy(
   name: (typeof proxies)[number],
-  target: number,
+  [one, two]: readonly number[],
   waitSeconds?: number,
 ): Promise<ReverseProxy> {
   const folder = mkdtempSync(join(tmpdir(), `fx-${name}-`));
@@ -49,8 +49,8 @@ export async function startProxy(
   syslog.bind(0, "127.0.0.1");
   await once(syslog, "listening");
   const documented = configurationOf(name === "nginx" ? "nginx.conf" : "haproxy.cfg")
-    .replace(/^.*127\.0\.0\.1:8081.*\n/m, "")
-    .replaceAll("127.0.0.1:8080", `127.0.0.1:${target}`)
+    .replace(/^.*127\.0\.0\.1:8081.*\n/m, (line) => (two === undefined ? "" : line.replace("8081", `${two}`)))
+    .replace("127.0.0.1:8080", `127.0.0.1:${one}`)
     .replace("listen 443", `listen 127.0.0.1:${port}`)
     .replace("bind :443", `bind 127.0.0.1:${port}`)
     .replaceAll(/\/(etc\/fx|var\/log\/nginx)\//g, `${folder}/`)
