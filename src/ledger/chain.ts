@@ -149,7 +149,10 @@ export function differing(problem: string, recorded: string, right: string): Dis
 
 /** Nothing in the ledger is from later than now. */
 export function notLater(problem: string, timeMs: number, nowMs: number): Discrepancy[] {
-  return timeMs <= nowMs + limits.clockToleranceMs ? [] : [[problem, timeText(timeMs), "not later than now"]];
+  if (timeMs <= nowMs + limits.clockToleranceMs) return [];
+  const right =
+    "not later than now: a clock was ahead then, or is behind here. The finding goes when that time has come";
+  return [[problem, timeText(timeMs), right]];
 }
 
 /** A time that no date can hold is shown as its number. */

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { UnfitFile } from "../../src/batch/unfit-file.ts";
 import { answerCodes, FxError } from "../../src/core/errors.ts";
+import { notLater } from "../../src/ledger/chain.ts";
 import {
   type AmountFault,
   Format,
@@ -74,6 +75,8 @@ describe("the page's words", () => {
     assert.equal(findingText("hash of refusal 7", "pl"), "skrót odmowy 7");
     assert.equal(findingText("some hash 12ab", "pl"), "some hash 12ab");
     assert.equal(findingText("name", "en"), "name");
+    const [[, , tooLate = ""] = []] = notLater("time", 1e12, 0);
+    assert.match(findingText(tooLate, "pl"), /^nie później niż teraz: zegar/);
   });
 
   test("A text has the same names and the same number of places in both languages", () => {

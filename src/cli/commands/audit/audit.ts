@@ -126,7 +126,7 @@ const findingColumns: readonly Column<AuditFinding>[] = [
   { title: "Entry", align: "right", cell: ({ entry = "" }) => String(entry) },
   { title: "Problem", wraps: true, cell: ({ problem }) => problem },
   { title: "Recorded", cell: ({ recorded }) => maskText(recorded) },
-  { title: "Recomputed", cell: ({ recomputed }) => maskText(recomputed) },
+  { title: "Recomputed", wraps: true, cell: ({ recomputed }) => maskText(recomputed) },
   { title: "Id", optional: true, cell: ({ id = "" }) => id },
   { title: "By", optional: true, sparse: true, cell: ({ by = "" }) => by },
 ];
@@ -159,7 +159,7 @@ function tellAdvice(terminal: Terminal, { findingsTotal, against }: AuditReport,
   const warnings: string[] = [];
   if (findingsTotal > 0) {
     warnings.push(
-      `The ledger differs from what its journal gives. ${stop}, keep a copy of it as it is, and compare it with a backup. ${guide}`,
+      `If all findings are of times later than now, a clock is or was wrong: set it right. Otherwise the ledger differs from what its journal gives. ${stop}, keep a copy of it as it is, and compare it with a backup. ${guide}`,
     );
   }
   if (against !== undefined && isOther(against)) {
