@@ -1,7 +1,7 @@
 import { housePlaceOf } from "../core/house.ts";
-import type { EntryKind } from "../core/journal.ts";
 import type { StatementJson } from "../wire/entries.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
+import type { RatesJson } from "../wire/rates.ts";
 import { isRefusal, NoAnswer, newKey, type Server, urlOf } from "./answers.ts";
 import { type Customer, type CustomerEvent, newCustomer, type Order, orderOut, step } from "./customer.ts";
 import { digitsOf } from "./format.ts";
@@ -15,6 +15,7 @@ import {
   exchange,
   type Name,
   quoteUrl,
+  tradingNumber,
   wishOf,
 } from "./requests.ts";
 import type { Kept } from "./session.ts";
@@ -45,7 +46,7 @@ export const emptyDraft: Draft = {
 };
 
 /** The fields that are emptied when an order is done. */
-const emptied: Partial<Record<EntryKind, Partial<Draft>>> = {
+const emptied: Partial<Record<DeskRequest["kind"], Partial<Draft>>> = {
   exchange: { amount: "" },
   deposit: { sum: "", note: "" },
   withdrawal: { sum: "", note: "" },
@@ -181,8 +182,8 @@ export class Desk extends Watched {
     );
   }
 
-  /** Shows the opening of an account, to be confirmed. */
-  askOpening(request: DeskRequest, holder: Name): void {
+  /** Shows a request that no account is read for, to be confirmed. */
+  askAtOnce(request: DeskRequest, holder: Name = { name: "", surname: "" }): void {
     const key = newKey();
     this.tell(request.pesel, { is: "asks", key });
     this.tell(request.pesel, { is: "priced", key, order: { ...request, holder, key } });
@@ -195,9 +196,10 @@ export class Desk extends Watched {
     if (at === before.at || at?.stage !== "sending") return;
     const { order } = at;
     try {
-      const receiptId = await this.#api.change(order.path, order);
-      // Whatever fx has done has a receipt. Something else answered.
-      if (receiptId === "") throw new NoAnswer();
+      // What fx has done has a receipt, but for a change of trading. Otherwise something else answered.
+      const receiptId =
+        (await this.#api.change(order.path, order)) || (await this.#receiptOf(order).catch(() => undefined));
+      if (receiptId === undefined) throw new NoAnswer();
       this.#settled(order, receiptId);
     } catch (failure) {
       // It may have been looked up meanwhile.
@@ -221,15 +223,24 @@ export class Desk extends Watched {
     const { order } = at;
     const { key } = order;
     try {
-      const url = urlOf(`${accountUrl(pesel)}/history`, { key });
-      const [entry] = (await this.#api.get<StatementJson>(url)).entries;
-      if (entry === undefined) this.tell(pesel, { is: "not found", key, what: { text: "notSoFar" } });
-      else this.#settled(order, entry.id);
+      const receiptId = await this.#receiptOf(order);
+      if (receiptId === undefined) this.tell(pesel, { is: "not found", key, what: { text: "notSoFar" } });
+      else this.#settled(order, receiptId);
     } catch (failure) {
       // An account that is not there has no entry.
       const what = isRefusal(failure, "account-not-found") ? ({ text: "notSoFar" } as const) : { failure };
       this.tell(pesel, { is: "not found", key, what });
     }
+  }
+
+  /** The id of an order's entry, undefined if there is none; of a change of trading, "" if trading is so now. */
+  async #receiptOf({ pesel, kind, key }: Order): Promise<string | undefined> {
+    if (pesel === tradingNumber) {
+      const { suspension } = await this.#api.get<RatesJson>("api/rates");
+      return (suspension === null) === (kind === "resumption") ? "" : undefined;
+    }
+    const url = urlOf(`${accountUrl(pesel)}/history`, { key });
+    return (await this.#api.get<StatementJson>(url)).entries[0]?.id;
   }
 
   /** Reads again what an order has changed, and empties its form. */

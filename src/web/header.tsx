@@ -5,7 +5,7 @@ import { isRefusal } from "./answers.ts";
 import { useApp, useFailureText, useGet, useMay } from "./app.ts";
 import { Button, Unread } from "./elements.tsx";
 import { ageInDays } from "./format.ts";
-import { Resume } from "./operator/trading.tsx";
+import { ChangeTrading } from "./operator/trading.tsx";
 import { viewsOf } from "./place.ts";
 import type { Read } from "./reads.ts";
 import { noNewerTableText, notTradedText } from "./server-words.ts";
@@ -103,8 +103,8 @@ function Suspended({ reason, by, since }: NonNullable<RatesJson["suspension"]>) 
     <p class="banner warn">
       {by === null
         ? fill(texts.suspendedSince, format.time(since), reason)
-        : fill(texts.suspendedBy, format.time(since), by, reason)}
-      {isOperator && <Resume />}
+        : fill(texts.suspendedBy, format.time(since), by, reason)}{" "}
+      {isOperator && <ChangeTrading kind="resumption" />}
     </p>
   );
 }

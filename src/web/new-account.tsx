@@ -43,7 +43,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
   const [fault, refuse] = useWrong(draft, wrong);
   const open = () => {
     if ("fault" in amount || wrong !== undefined) refuse();
-    else desk.askOpening(opening(digits, holder, amount.amount), holder);
+    else desk.askAtOnce(opening(digits, holder, amount.amount), holder);
   };
   return (
     <>

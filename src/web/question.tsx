@@ -10,14 +10,14 @@ import { Button, type Fact, Facts } from "./elements.tsx";
 import { Field } from "./field.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel, sum } from "./format.ts";
-import { accountIn, balancesUrl, change } from "./requests.ts";
+import { accountIn, balancesUrl, change, tradingNumber } from "./requests.ts";
 import { fill, holderText } from "./texts.ts";
 
 /** The balances that an order changes, and why fx would refuse it as the account is, unless it may have been done already. */
 function useBalances(order: Order) {
   const { desk, texts } = useApp();
   const { pesel, kind } = order;
-  const answer = useGet<object>(balancesUrl(pesel)).value;
+  const answer = useGet<object>(pesel === tradingNumber ? undefined : balancesUrl(pesel)).value;
   const account = answer && accountIn(answer, pesel);
   const isOut = desk.isOut(pesel);
   // A new holder is not shown the balances of an account that is there already.
@@ -45,7 +45,7 @@ function OrderFacts({ order, changes, warning }: OrderFactsProps) {
   const whose = [holderText({ ...holder, pesel }, texts), groupedPesel(pesel)];
   const facts: readonly Fact[] = [
     [texts.operation, texts.kind[kind]],
-    [texts.holder, whose.filter(Boolean).join(" · ")],
+    [texts.holder, pesel === tradingNumber ? undefined : whose.filter(Boolean).join(" · ")],
     [texts.newName, renamed && `${renamed.name} ${renamed.surname}`],
     [texts.reverses, undone && `${texts.kind[undone.kind]}, ${format.time(undone.time)}`],
     [texts.out, order.out && `−${format.money(order.out)}`],

@@ -13,9 +13,12 @@ export interface Name {
   readonly surname: string;
 }
 
-/** A request that moves money, or changes an account, and what it does in words for people. */
+/** In place of a PESEL: trading, which every counter shares. */
+export const tradingNumber = "trading";
+
+/** A request that moves money, or changes an account or trading, and what it does in words for people. */
 export interface DeskRequest {
-  readonly kind: EntryKind;
+  readonly kind: EntryKind | "suspension" | "resumption";
   readonly pesel: string;
   readonly path: string;
   readonly body: object;
@@ -124,4 +127,10 @@ export function change(kind: "closing" | "block" | "unblock", pesel: string): De
     path: `${accountUrl(pesel)}/${kind}`,
     body: kind === "closing" ? {} : { reason: "" },
   };
+}
+
+/** A change of trading. The reason for a suspension is typed into the question about it. */
+export function trading(kind: "suspension" | "resumption"): DeskRequest {
+  const body = kind === "suspension" ? { reason: "" } : {};
+  return { kind, pesel: tradingNumber, path: `api/trading/${kind}`, body };
 }

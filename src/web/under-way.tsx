@@ -5,7 +5,13 @@ import type { Order } from "./customer.ts";
 import { newHolder } from "./desk.ts";
 import { Button } from "./elements.tsx";
 import { digitsOf } from "./format.ts";
+import { tradingNumber } from "./requests.ts";
 import { fill, holderText } from "./texts.ts";
+
+/** Whether an order is shown in the view of the position. */
+function isOfHouse({ pesel }: Order): boolean {
+  return pesel === tradingNumber || housePlaceOf(pesel) !== undefined;
+}
 
 /** Banners about work under way, and about the outcomes of orders, that are not in sight. */
 export function UnderWay() {
@@ -13,8 +19,9 @@ export function UnderWay() {
   const failureText = useFailureText();
   const { view, isOpening } = place;
   // Once an account is open, its opening is in sight with it, and no longer in the form.
-  const isInSight = ({ kind, pesel }: Order, isDone = false) => {
-    if (housePlaceOf(pesel) !== undefined) return view === "position";
+  const isInSight = (order: Order, isDone = false) => {
+    const { kind, pesel } = order;
+    if (isOfHouse(order)) return view === "position";
     if (view !== "counter") return false;
     return isOpening
       ? kind === "opening" && !isDone && digitsOf(desk.draft(newHolder).pesel) === pesel
@@ -22,7 +29,7 @@ export function UnderWay() {
   };
   const show = (order: Order, isDone = false) => {
     const { kind, pesel, holder } = order;
-    if (housePlaceOf(pesel) !== undefined) return go({ view: "position" });
+    if (isOfHouse(order)) return go({ view: "position" });
     const isForm = kind === "opening" && !isDone;
     if (isForm) desk.edit(newHolder, { ...holder, pesel, sum: String(order.in?.amount ?? "") });
     go({ view: "counter", ...(isForm ? { isOpening: true } : { pesel, isOpening: false }) });
@@ -30,7 +37,7 @@ export function UnderWay() {
   const wordsOf = (order: Order) =>
     [
       texts.kind[order.kind],
-      holderText({ ...order.holder, pesel: order.pesel }, texts),
+      order.pesel !== tradingNumber && holderText({ ...order.holder, pesel: order.pesel }, texts),
       order.renamed && `→ ${order.renamed.name} ${order.renamed.surname}`,
       order.out && `−${format.money(order.out)}`,
       order.in && `+${format.money(order.in)}`,

@@ -8,7 +8,7 @@ import { NoAnswer } from "../../src/web/answers.ts";
 import { type Order, orderOut } from "../../src/web/customer.ts";
 import { Desk, emptyDraft } from "../../src/web/desk.ts";
 import { Reads } from "../../src/web/reads.ts";
-import { cash, change, type ExchangeWish, reversal } from "../../src/web/requests.ts";
+import { cash, change, type ExchangeWish, reversal, trading, tradingNumber } from "../../src/web/requests.ts";
 import type { EntryJson } from "../../src/wire/entries.ts";
 import { storage } from "./storage.ts";
 
@@ -289,6 +289,37 @@ describe("what is under way at the counter", () => {
     await desk.askExchange("1", buy1);
     const { at, message } = desk.customer("1");
     assert.deepEqual([at, message, desk.draft("1").amount], [undefined, undefined, "7"]);
+  });
+
+  test("A suspension outlives a sign-in that ran out with its reason, and is done once the rates say so", async () => {
+    let suspension: object | null = null;
+    const get = async <T>() => ({ suspension }) as T;
+    const fates = [refusal("unauthorized"), undefined, new NoAnswer()];
+    const change = async () => {
+      const fate = fates.shift();
+      if (fate !== undefined) throw fate;
+      return "";
+    };
+    const desk = new Desk({ get, change }, new Reads({ get }), storage());
+    desk.askAtOnce(trading("suspension"));
+    const { order } = desk.customer(tradingNumber).at as { readonly order: Order };
+    const { key } = order;
+    desk.tell(tradingNumber, { is: "gives reason", key, reason: "a pause" });
+    await desk.confirm(tradingNumber, key);
+    assert.deepEqual(desk.customer(tradingNumber), {
+      at: { stage: "asked", order: { ...order, body: { reason: "a pause" } } },
+      message: { text: "notSent" },
+      receiptId: undefined,
+    });
+    for (const stage of ["answered by something else", "lost"]) {
+      await desk.confirm(tradingNumber, key);
+      assert.equal(desk.customer(tradingNumber).at?.stage, "unknown", stage);
+    }
+    await desk.look(tradingNumber);
+    assert.deepEqual(desk.customer(tradingNumber).message, { text: "notSoFar" });
+    suspension = { reason: "a pause" };
+    await desk.look(tradingNumber);
+    assert.deepEqual([desk.out, desk.outcomes.length], [[], 1]);
   });
 
   test("What is typed is kept for its customer, and a reversal is sent with the reason typed for it", async () => {

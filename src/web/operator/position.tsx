@@ -7,7 +7,7 @@ import { instantOf, warsawTime } from "../format.ts";
 import { fill } from "../texts.ts";
 import { Accounting } from "./accounting.tsx";
 import { HouseCash } from "./house-cash.tsx";
-import { Suspend } from "./trading.tsx";
+import { Trading } from "./trading.tsx";
 
 /** A currency of the position, and what it is worth. Undefined without a bid. */
 type PositionRow = PositionJson["currencies"][number] & {
@@ -75,9 +75,9 @@ export function Position() {
           </>
         )}
       </section>
+      <Trading />
       <HouseCash />
       <Accounting />
-      <Suspend />
     </main>
   );
 }
