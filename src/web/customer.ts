@@ -1,3 +1,4 @@
+import { FxError } from "../core/errors.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import { isOutcomeUnknown, isRefusal } from "./answers.ts";
 import type { DeskRequest, Name } from "./requests.ts";
@@ -7,6 +8,8 @@ export interface Order extends DeskRequest {
   readonly holder: Name;
   /** The idempotency key: one order, however often it is sent. */
   readonly key: string;
+  /** The name of the token of the teller who was asked. */
+  readonly by: string | null;
 }
 
 /** A message about an order: the name of a text, or a failure with the price that was refused. */
@@ -120,10 +123,13 @@ function sent(at: Exclude<OrderState, { stage: "asking" }>, event: OrderEvent): 
 }
 
 function failed(order: Order, isRepeat: boolean, failure: unknown): Partial<Customer> {
-  if (isOutcomeUnknown(failure, isRepeat)) return { at: { stage: "unknown", order } };
-  // Whoever has to sign in again finds the question as it was.
-  if (isRefusal(failure, "unauthorized")) {
-    return { at: { stage: "asked", order }, message: { text: "notSent" } };
+  const isSignedOut = isRefusal(failure, "unauthorized");
+  if (isOutcomeUnknown(failure, isRepeat)) {
+    // The reason of a refusal: another teller's role may not allow the order.
+    const isTold = failure instanceof FxError && !isSignedOut;
+    return { at: { stage: "unknown", order }, message: isTold ? { failure } : undefined };
   }
+  // Whoever has to sign in again finds the question as it was.
+  if (isSignedOut) return { at: { stage: "asked", order }, message: { text: "notSent" } };
   return { at: undefined, message: { failure, quote: order.quote } };
 }

@@ -76,6 +76,8 @@ export class Desk extends Watched {
   /** By PESEL; the house has one for both its accounts. */
   readonly #drafts = new Map<string, Draft>();
   #outcomes: readonly Outcome[] = [];
+  /** The name of the teller's token. */
+  #teller: string | null | undefined;
 
   constructor(api: Server, reads: Reads, storage: Kept) {
     super();
@@ -124,13 +126,21 @@ export class Desk extends Watched {
     this.changed();
   }
 
-  /** Forgets what the teller before typed and was asked, but no order that was sent and is not settled. */
-  handOver(): void {
+  /**
+   * Notes who works at the desk. If that is another teller, forgets what the one before typed and was asked, but no order
+   * that was sent and is not settled.
+   * @returns whether it is another one
+   */
+  handOver(to: string | null): boolean {
+    const before = this.#teller;
+    this.#teller = to;
+    if (before === undefined || before === to) return false;
     this.#drafts.clear();
     for (const pesel of this.#customers.keys()) {
       if (!this.isOut(pesel)) this.#customers.delete(pesel);
     }
     this.changed();
+    return true;
   }
 
   /** Whether an order was confirmed and not sent, because the server asks for the token again. */
@@ -163,7 +173,7 @@ export class Desk extends Watched {
       const [answer, asked] = await Promise.all([this.#reads.fresh<object>(url), request]);
       const { name, surname } = accountIn(answer, pesel);
       if (answer !== shown) this.#reads.refresh(`${url}/`);
-      const order = { ...asked, holder: { name, surname }, key };
+      const order = { ...asked, holder: { name, surname }, key, by: this.#teller ?? null };
       const isMoved = was !== undefined && was.tableId !== asked.tableId;
       this.tell(pesel, { is: "priced", key, order, what: isMoved ? { text: "rateMoved", was } : undefined });
     } catch (failure) {
@@ -186,7 +196,11 @@ export class Desk extends Watched {
   askAtOnce(request: DeskRequest, holder: Name = { name: "", surname: "" }): void {
     const key = newKey();
     this.tell(request.pesel, { is: "asks", key });
-    this.tell(request.pesel, { is: "priced", key, order: { ...request, holder, key } });
+    this.tell(request.pesel, {
+      is: "priced",
+      key,
+      order: { ...request, holder, key, by: this.#teller ?? null },
+    });
   }
 
   /** Sends the order of this key, or sends it again if it has no answer: once, however often it is clicked. */

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Desk } from "./desk.ts";
+import { Button } from "./elements.tsx";
 import { Field } from "./field.tsx";
 import { mayHavePin, mostWrongPins, type Session } from "./session.ts";
 import { fill, type Texts } from "./texts.ts";
@@ -90,6 +91,9 @@ export function Lock({ session, desk, texts }: LockProps) {
         <button type="submit" class="primary" aria-busy={isBusy}>
           {stage === "token" ? texts.enter : texts.unlock}
         </button>
+        {stage === "pin" && (
+          <Button label={texts.anotherToken} class="plain" onClick={() => session.forget()} />
+        )}
       </form>
     </main>
   );

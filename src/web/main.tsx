@@ -7,7 +7,7 @@ import "./styles/statement.css";
 import "./styles/operator.css";
 import "./styles/print.css";
 import { render } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { FxError } from "../core/errors.ts";
 import type { RatesJson } from "../wire/rates.ts";
 import type { TokenJson } from "../wire/server.ts";
@@ -116,16 +116,10 @@ function Page() {
   const isOpen = session.stage === "open";
   const caller = useRead<TokenJson>(reads, isOpen ? "api/token" : undefined);
   const rates = useRead<RatesJson>(reads, caller.value && "api/rates");
-  const teller = useRef<string | null | undefined>(undefined);
   useLayoutEffect(() => {
-    if (caller.value === undefined) return;
-    const { name } = caller.value;
-    if (teller.current !== undefined && teller.current !== name) {
-      desk.handOver();
-      if (batch.state.step === "checked") batch.leave();
-      setPlace(emptyCounter);
-    }
-    teller.current = name;
+    if (caller.value === undefined || !desk.handOver(caller.value.name)) return;
+    if (["choose", "checked"].includes(batch.state.step)) batch.leave();
+    setPlace(emptyCounter);
   }, [caller.value?.name]);
   if (!isOpen) return <Lock {...{ session, desk, texts }} />;
   if (caller.failure !== undefined && caller.value === undefined) {

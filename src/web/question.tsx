@@ -39,8 +39,8 @@ interface OrderFactsProps extends ReturnType<typeof useBalances> {
 
 /** An order's holder, the money that leaves and comes, and the balances after it. */
 function OrderFacts({ order, changes, warning }: OrderFactsProps) {
-  const { texts, format } = useApp();
-  const { kind, pesel, holder, renamed, undone } = order;
+  const { caller, texts, format } = useApp();
+  const { kind, pesel, holder, renamed, undone, by } = order;
   const { note } = order.body as { readonly note?: string };
   const whose = [holderText({ ...holder, pesel }, texts), groupedPesel(pesel)];
   const facts: readonly Fact[] = [
@@ -51,6 +51,7 @@ function OrderFacts({ order, changes, warning }: OrderFactsProps) {
     [texts.out, order.out && `−${format.money(order.out)}`],
     [texts.in, order.in && `+${format.money(order.in)}`],
     [texts.note, note],
+    [texts.doneBy, by === caller.name ? undefined : (by ?? undefined)],
     ...changes.map(
       ({ symbol, before, after }): Fact => [
         fill(texts.balanceIn, symbol),

@@ -112,6 +112,13 @@ export class Session extends Watched {
     }
   }
 
+  /** Asks for a token in place of the PIN: another teller has come. */
+  forget(): void {
+    this.#storage.removeItem(sealedName);
+    this.#wrongPins = 0;
+    this.#change("token");
+  }
+
   /** Goes on without a token. */
   goOn(): void {
     if (this.#stage === "button") this.#change("open");

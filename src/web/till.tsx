@@ -1,6 +1,7 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { TillJson } from "../wire/ledger.ts";
-import { useApp, useCashCodes, useGet, useMay } from "./app.ts";
+import { urlOf } from "./answers.ts";
+import { useApp, useCashCodes, useGet, useMay, useTask } from "./app.ts";
 import { Button, Facts, figures, Table, Unread } from "./elements.tsx";
 import { AmountField, Field } from "./field.tsx";
 import { sum, typedAmount, warsawTime } from "./format.ts";
@@ -31,7 +32,13 @@ export function Till() {
   const today = warsawTime(new Date()).slice(0, 10);
   const [date, setDate] = useState(today);
   const [by, setBy] = useState(caller.name ?? "");
-  const read = useGet<TillJson>("api/till", { date, by });
+  const url = urlOf("api/till", { date, by });
+  const read = useGet<TillJson>(url);
+  /** The sheet as it is when it is printed: cash may have come or gone. */
+  const newest = useTask<TillJson>(url);
+  useEffect(() => {
+    if (newest.value !== undefined) printOnly("till");
+  }, [newest.value]);
   const { value, isLoading } = read;
   const typed = useSheet(`${value?.date} ${value?.by}`);
   const isUnread = Object.entries(typed[0]).some(([symbol, { float, counted }]) =>
@@ -61,7 +68,8 @@ export function Till() {
           <Button
             label={texts.print}
             disabled={value === undefined || isUnread}
-            onClick={() => printOnly("till")}
+            aria-busy={newest.isLoading}
+            onClick={() => newest.run(() => reads.fresh(url))}
           />
         </div>
         <Unread read={read} />

@@ -5,6 +5,7 @@ import type { Order } from "./customer.ts";
 import { newHolder } from "./desk.ts";
 import { Button } from "./elements.tsx";
 import { digitsOf } from "./format.ts";
+import { viewsOf } from "./place.ts";
 import { tradingNumber } from "./requests.ts";
 import { fill, holderText } from "./texts.ts";
 
@@ -15,7 +16,8 @@ function isOfHouse({ pesel }: Order): boolean {
 
 /** Banners about work under way, and about the outcomes of orders, that are not in sight. */
 export function UnderWay() {
-  const { desk, batch, audit, texts, format, place, go } = useApp();
+  const { desk, batch, audit, caller, texts, format, place, go } = useApp();
+  const views = viewsOf(caller.role);
   const failureText = useFailureText();
   const { view, isOpening } = place;
   // Once an account is open, its opening is in sight with it, and no longer in the form.
@@ -27,6 +29,7 @@ export function UnderWay() {
       ? kind === "opening" && !isDone && digitsOf(desk.draft(newHolder).pesel) === pesel
       : (isDone || kind !== "opening") && pesel === place.pesel;
   };
+  const maySee = (order: Order) => !isOfHouse(order) || views.includes("position");
   const show = (order: Order, isDone = false) => {
     const { kind, pesel, holder } = order;
     if (isOfHouse(order)) return go({ view: "position" });
@@ -41,6 +44,7 @@ export function UnderWay() {
       order.renamed && `→ ${order.renamed.name} ${order.renamed.surname}`,
       order.out && `−${format.money(order.out)}`,
       order.in && `+${format.money(order.in)}`,
+      order.by !== caller.name && order.by,
     ]
       .filter(Boolean)
       .join(" · ");
@@ -54,10 +58,12 @@ export function UnderWay() {
   useEffect(() => {
     for (const { order, isSeen } of outcomes) if (isSeen) desk.dismiss(order.key);
   });
+  const hasBrokenOff = views.includes("audit") && typeof audit.end === "object" && "failure" in audit.end;
   const jobs = [
     { name: "batch", text: batch.isBusy && texts.goesOn },
     { name: "batch", text: batch.state.step === "stopped" && texts.notFinished },
     { name: "audit", text: audit.progress !== undefined && texts.goesOn },
+    { name: "audit", text: hasBrokenOff && texts.notFinished },
   ] as const;
   return (
     <>
@@ -66,14 +72,15 @@ export function UnderWay() {
         .map((order) => (
           <div key={order.key} class="banner warn" role="status">
             {fill(texts.notSettled, wordsOf(order))}{" "}
-            <Button label={texts.show} class="plain" onClick={() => show(order)} />
+            {maySee(order) && <Button label={texts.show} class="plain" onClick={() => show(order)} />}
           </div>
         ))}
       {outcomes
         .filter(({ isSeen }) => !isSeen)
         .map(({ order, isDone, text }) => (
           <div key={order.key} class={isDone ? "banner" : "banner warn"} role="status">
-            {text} <Button label={texts.show} class="plain" onClick={() => show(order, isDone)} />
+            {text}{" "}
+            {maySee(order) && <Button label={texts.show} class="plain" onClick={() => show(order, isDone)} />}
             <Button label={texts.close} class="plain" onClick={() => desk.dismiss(order.key)} />
           </div>
         ))}
@@ -82,7 +89,9 @@ export function UnderWay() {
         .map(({ name, text }) => (
           <div key={name} class="banner" role="status">
             {fill(text || "", texts[name])}{" "}
-            <Button label={texts.show} class="plain" onClick={() => go({ view: name })} />
+            {views.includes(name) && (
+              <Button label={texts.show} class="plain" onClick={() => go({ view: name })} />
+            )}
           </div>
         ))}
     </>

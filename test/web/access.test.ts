@@ -211,12 +211,31 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await alert.getByText("not known").waitFor();
     await page.getByRole("button", { name: "Lock" }).click();
     await enter(page, tokens.operator);
-    await page.getByText("Look for a customer").waitFor();
+    await page.locator(".banner", { hasText: /Exchange · Anna Nowak.* · a-teller Show/ }).waitFor();
     await find(page, "75061598768", "Jan Kowalski");
     assert.equal(await amount.inputValue(), "");
     await page.getByRole("button", { name: "Show" }).click();
     await alert.getByText("not known").waitFor();
     await page.locator(".asked").getByText("+12.00 USD").waitFor();
+  });
+
+  test("A teller behind an operator's PIN signs in, and is told whose entry of the house is not settled", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { doIt } = parts(page);
+    await page.getByLabel("PIN to unlock with (optional)").fill("4711");
+    await enter(page, tokens.operator);
+    await page.getByRole("button", { name: "Position" }).click();
+    const form = page.locator("form", { hasText: "The house's own money" });
+    await form.getByLabel("Sum").fill("1");
+    await form.getByRole("button", { name: "Put in" }).click();
+    await page.route("**/api/house/deposits", (route) => route.abort());
+    await doIt.click();
+    await page.getByRole("alert").getByText("not known").waitFor();
+    await page.getByRole("button", { name: "Lock" }).click();
+    await page.getByRole("button", { name: "Use another token" }).click();
+    await enter(page, tokens.teller);
+    const banner = page.locator(".banner", { hasText: "The drawer" });
+    assert.match(await banner.innerText(), /\+1\.00\sPLN · a-operator\s*$/);
   });
 
   test("The page announces that a token expires within a day, and not before", async (t) => {

@@ -59,6 +59,8 @@ describe("an answer that is broken", { skip: noBrowser }, () => {
     const run = page.getByRole("button", { name: "Run the audit" });
     await run.click();
     await page.getByRole("alert").getByText("The audit broke off").waitFor();
+    await page.getByRole("button", { name: "Till" }).click();
+    await page.locator(".banner", { hasText: "Not finished: Audit" }).getByRole("button").click();
     await page.unroute(/audit\/checkpoint/);
     await run.click();
     await page.getByRole("alert").waitFor({ state: "detached" });

@@ -311,15 +311,29 @@ describe("what is under way at the counter", () => {
       message: { text: "notSent" },
       receiptId: undefined,
     });
-    for (const stage of ["answered by something else", "lost"]) {
+    for (const fate of ["answered by something else", "lost"]) {
       await desk.confirm(tradingNumber, key);
-      assert.equal(desk.customer(tradingNumber).at?.stage, "unknown", stage);
+      assert.equal(desk.customer(tradingNumber).at?.stage, "unknown", fate);
     }
     await desk.look(tradingNumber);
     assert.deepEqual(desk.customer(tradingNumber).message, { text: "notSoFar" });
     suspension = { reason: "a pause" };
     await desk.look(tradingNumber);
     assert.deepEqual([desk.out, desk.outcomes.length], [[], 1]);
+  });
+
+  test("Another teller is told why the order of the one before is refused, whose outcome stays unknown", async () => {
+    const fates = [new NoAnswer(), refusal("forbidden")];
+    const server = { get: promptServer().get, change: () => Promise.reject(fates.shift()) };
+    const desk = new Desk(server, new Reads(server), storage());
+    desk.handOver("first");
+    await desk.ask("1", cash("deposit", "1", pln5));
+    const { key } = (desk.customer("1").at as { readonly order: Order }).order;
+    await desk.confirm("1", key);
+    assert.equal(desk.handOver("second"), true);
+    const failure = fates[0];
+    await desk.confirm("1", key);
+    assert.deepEqual([desk.out[0]?.by, desk.customer("1").message], ["first", { failure }]);
   });
 
   test("What is typed is kept for its customer, and a reversal is sent with the reason typed for it", async () => {

@@ -1,6 +1,6 @@
 import type { AuditProgress } from "../../core/service.ts";
 import type { AuditJson } from "../../wire/audit.ts";
-import { NoAnswer } from "../answers.ts";
+import { isRefusal, NoAnswer } from "../answers.ts";
 import { useApp, useFailureText } from "../app.ts";
 import { Button, figures, Table, Tile } from "../elements.tsx";
 import { findingText } from "../server-words.ts";
@@ -11,7 +11,9 @@ export function Audit() {
   const { audit, texts } = useApp();
   const failureText = useFailureText();
   const { progress, end } = audit;
-  const failed = (failure: unknown) => (failure instanceof NoAnswer ? texts.cutOff : failureText(failure));
+  // Whoever reads of a refused token has another one.
+  const failed = (failure: unknown) =>
+    failure instanceof NoAnswer || isRefusal(failure, "unauthorized") ? texts.cutOff : failureText(failure);
   return (
     <main id="main" tabIndex={-1}>
       <section class="card audit">

@@ -5,6 +5,7 @@ import { formatDecimal } from "../../core/decimal.ts";
 import { FxError } from "../../core/errors.ts";
 import { maskPesels } from "../../core/mask.ts";
 import { knownDigits } from "../../core/money.ts";
+import { isRefusal } from "../answers.ts";
 import { useApp, useFailureText } from "../app.ts";
 import { Button, Facts, figures, Table, Tile } from "../elements.tsx";
 import { saveFile } from "../save.ts";
@@ -111,7 +112,7 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
   const total = file.lines.length;
   const open = batch.isBusy ? 0 : batch.open;
   const left = batch.isBusy ? 0 : total - results.length - open;
-  const isMoved = fault instanceof FxError && fault.code === "rate-changed";
+  const isMoved = isRefusal(fault, "rate-changed");
   return (
     <>
       <Facts
@@ -137,7 +138,9 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
         {open > 0 && <Tile label={texts.linesOpen} value={format.count(open)} isBad />}
         {left > 0 && <Tile label={texts.left} value={format.count(left)} isBad />}
       </dl>
-      {fault !== undefined && <p role="alert">{isMoved ? texts.batchRateMoved : faultText(fault)}</p>}
+      {fault !== undefined && !isRefusal(fault, "unauthorized") && (
+        <p role="alert">{isMoved ? texts.batchRateMoved : faultText(fault)}</p>
+      )}
       {!batch.isBusy && (
         <>
           <p role="status" class={step === "finished" ? "good" : ""}>
