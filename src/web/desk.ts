@@ -210,7 +210,7 @@ export class Desk extends Watched {
     if (at === before.at || at?.stage !== "sending") return;
     const { order } = at;
     try {
-      // What fx has done has a receipt, but for a change of trading. Otherwise something else answered.
+      // A change of trading has no receipt. Any other answer without one is not of fx.
       const receiptId =
         (await this.#api.change(order.path, order)) || (await this.#receiptOf(order).catch(() => undefined));
       if (receiptId === undefined) throw new NoAnswer();
