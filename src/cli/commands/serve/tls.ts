@@ -29,22 +29,26 @@ export class KeyPairFiles {
   }
 
   get expires(): Date {
-    return new Date(new X509Certificate(this.pair.cert).validTo);
+    return expiryOf(this.pair);
   }
 
   warnIfExpiring(log: FastifyBaseLogger): void {
     const days = Math.floor((this.expires.getTime() - Date.now()) / dayMs);
-    if (days < warnedDays) log.warn({ expires: this.expires, days }, "the TLS certificate expires: renew it");
+    const what = days < 0 ? "has expired" : "expires";
+    if (days < warnedDays) log.warn({ expires: this.expires, days }, `the TLS certificate ${what}: renew it`);
   }
 
   /**
-   * Puts a changed pair in force for new connections, until the signal. One that cannot be used leaves the last in force: of
-   * two files, one is replaced first.
+   * Puts a changed pair in force for new connections, until the signal. One that cannot be used, or has expired, leaves the
+   * last in force: of two files, one is replaced first.
    */
   follow(server: Server, log: FastifyBaseLogger, signal: AbortSignal): Promise<void> {
     const look = () => {
       const pair = readKeyPair(this.#settings, this.pair);
       if (pair === undefined || pair === this.pair) return;
+      if (expiryOf(pair) < new Date()) {
+        throw new UsageError(`The certificate ${this.#settings.tlsCert} has expired.`);
+      }
       server.setSecureContext(pair);
       this.pair = pair;
       log.info("certificate read again");
@@ -54,6 +58,10 @@ export class KeyPairFiles {
       log.warn({ reason }, "certificate not read again: the old one stays"),
     );
   }
+}
+
+function expiryOf({ cert }: KeyPair): Date {
+  return new Date(new X509Certificate(cert).validTo);
 }
 
 /**
