@@ -9,6 +9,7 @@ import { createDatabase } from "../support/postgres.ts";
 import { Network } from "../support/proxy.ts";
 import { headOf, openConnection } from "../support/raw-connection.ts";
 import { startFx } from "../support/run-fx.ts";
+import { runHere } from "../support/run-here.ts";
 import { until } from "../support/until.ts";
 import { centOrder, type OrderAnswer, sendOrder } from "./orders.ts";
 
@@ -49,6 +50,15 @@ test("A server without its database keeps running, and is not ready until the da
     network.restore();
     await until(async () => (await statusOfReady(url)) === 200);
   }
+});
+
+test("fx doctor waits for what a server without its database says, and has its reason", async (t) => {
+  const { network, url } = await start(t);
+  network.cut();
+  const { stdout, exit } = await runHere(["doctor", "--url", url]);
+  assert.match(stdout, /check\tserver\twrong\t.*: store-unavailable,/);
+  assert.match(stdout, /check\ttable\twrong\tThe database /);
+  assert.equal(exit, 11);
 });
 
 /** Number of requests that a server admits before it knows its own speed. */

@@ -109,7 +109,8 @@ function storeCheck(check: "db" | "store", { address }: StoreTarget): Check {
 async function examineServer(url: string, { token, allowPlainHttp }: Settings): Promise<readonly Check[]> {
   const options = { ...serverTimeouts, token, allowPlainHttp };
   const transport = new Transport(url, options);
-  const service = openHttpService(url, options);
+  // Longer than a server tries to reach its database.
+  const service = openHttpService(url, { ...options, answerTimeoutMs: 12_000 });
   try {
     const get = { method: "GET", path: "/health/ready", repeatable: true } as const;
     const { status, body, headers } = await transport.send(get, (value) => ({ value }));
