@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { before, describe, test } from "node:test";
-import { isWholeExport } from "../src/client/export.ts";
 import { parseHouseCash } from "../src/core/change.ts";
 import { formatDecimal } from "../src/core/decimal.ts";
 import type { Exchange } from "../src/core/exchange.ts";
@@ -14,6 +13,7 @@ import {
   longestPage,
 } from "../src/core/service.ts";
 import { tablesOf } from "../src/rates/source.ts";
+import { isWholeExport } from "../src/wire/export-files.ts";
 import type { Subject } from "./service.contract.ts";
 import { exported } from "./support/bookkeeping.ts";
 import { adult, decimal, identified, now, table, terms } from "./support/fixture.ts";

@@ -1,13 +1,11 @@
 import type { RequestError } from "got";
 import { FxError } from "../core/errors.ts";
 import type { ExportRequest } from "../core/service.ts";
-import { exportFiles } from "../wire/export-files.ts";
+import { exportFiles, isWholeExport, longestLastLine } from "../wire/export-files.ts";
 import { exportQuery } from "../wire/ledger.ts";
 import { encodeQuery } from "../wire/requests.ts";
 import { answered } from "./failures.ts";
 import type { Transport } from "./transport.ts";
-
-const longestLastLine = 200;
 
 /**
  * Reads an export from the server, as fast as it is taken.
@@ -38,15 +36,4 @@ export async function* readExport(transport: Transport, request: ExportRequest):
       hint: "Discard what has arrived, and ask again.",
     });
   }
-}
-
-const lastLine =
-  /^(?:; end of export: \d+ entries|end of export: \d+ entries,*|\{"kind":"end","entries":\d+\}|koniec ewidencji: \d+;*\r)$/;
-
-/**
- * Whether an export came to its end, which its last line says.
- * @param tail of an export: at least its last line
- */
-export function isWholeExport(tail: string): boolean {
-  return tail.endsWith("\n") && lastLine.test(tail.slice(tail.lastIndexOf("\n", tail.length - 2) + 1, -1));
 }

@@ -9,7 +9,9 @@ import { fill } from "./texts.ts";
 function pointsOf(values: readonly number[], least: number, most: number): string {
   const range = most - least || 1;
   const step = 100 / Math.max(1, values.length - 1);
-  return values
+  // A point alone would not be drawn.
+  const ends = values.length === 1 ? [...values, ...values] : values;
+  return ends
     .map(
       (value, index) => `${(index * step).toFixed(2)},${(100 - ((value - least) / range) * 100).toFixed(2)}`,
     )
@@ -94,7 +96,7 @@ function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
   const [least, most] = [ticks[0] ?? 0, ticks.at(-1) ?? 1];
   const count = Math.min(mostDays, rates.length);
   const days = Array.from({ length: count }, (_, nth) => rates[Math.round((nth * last) / (count - 1 || 1))]);
-  const shown = pointed === undefined ? undefined : rates[pointed];
+  const shown = rates[pointed ?? last];
   return (
     <>
       <div class="plot figures muted">
@@ -144,7 +146,10 @@ function BidAndAsk({ rates }: { readonly rates: RateHistoryJson["rates"] }) {
           <span key={side} class={side}>{`${texts[side]}: ${shown ? format.rate(shown[side]) : "–"}`}</span>
         ))}
       </p>
-      <p class="muted figures">{fill(texts.extremes, format.rate(lowestBid), format.rate(highestAsk))}</p>
+      <p class="muted figures">
+        {rates[0] && `${fill(texts.sinceDay, format.date(rates[0].effectiveDate))} · `}
+        {fill(texts.extremes, format.rate(lowestBid), format.rate(highestAsk))}
+      </p>
     </>
   );
 }

@@ -5,13 +5,12 @@ import type { Order } from "./customer.ts";
 import { newHolder } from "./desk.ts";
 import { Button } from "./elements.tsx";
 import { digitsOf } from "./format.ts";
-import { viewsOf } from "./place.ts";
+import { type View, viewsOf } from "./place.ts";
 import { tradingNumber } from "./requests.ts";
 import { fill, holderText } from "./texts.ts";
 
-/** Whether an order is shown in the view of the position. */
-function isOfHouse({ pesel }: Order): boolean {
-  return pesel === tradingNumber || housePlaceOf(pesel) !== undefined;
+function viewOf({ pesel }: Order): View {
+  return pesel === tradingNumber || housePlaceOf(pesel) !== undefined ? "position" : "counter";
 }
 
 /** Banners about work under way, and about the outcomes of orders, that are not in sight. */
@@ -23,20 +22,21 @@ export function UnderWay() {
   // Once an account is open, its opening is in sight with it, and no longer in the form.
   const isInSight = (order: Order, isDone = false) => {
     const { kind, pesel } = order;
-    if (isOfHouse(order)) return view === "position";
-    if (view !== "counter") return false;
+    if (view !== viewOf(order)) return false;
+    if (view === "position") return true;
     return isOpening
       ? kind === "opening" && !isDone && digitsOf(desk.draft(newHolder).pesel) === pesel
       : (isDone || kind !== "opening") && pesel === place.pesel;
   };
-  const maySee = (order: Order) => !isOfHouse(order) || views.includes("position");
   const show = (order: Order, isDone = false) => {
     const { kind, pesel, holder } = order;
-    if (isOfHouse(order)) return go({ view: "position" });
+    if (viewOf(order) === "position") return go({ view: "position" });
     const isForm = kind === "opening" && !isDone;
     if (isForm) desk.edit(newHolder, { ...holder, pesel, sum: String(order.in?.amount ?? "") });
     go({ view: "counter", ...(isForm ? { isOpening: true } : { pesel, isOpening: false }) });
   };
+  const showButton = (to: View, onClick: () => void) =>
+    views.includes(to) && <Button label={texts.show} class="plain" onClick={onClick} />;
   const wordsOf = (order: Order) =>
     [
       texts.kind[order.kind],
@@ -71,16 +71,14 @@ export function UnderWay() {
         .filter((order) => !isInSight(order))
         .map((order) => (
           <div key={order.key} class="banner warn" role="status">
-            {fill(texts.notSettled, wordsOf(order))}{" "}
-            {maySee(order) && <Button label={texts.show} class="plain" onClick={() => show(order)} />}
+            {fill(texts.notSettled, wordsOf(order))} {showButton(viewOf(order), () => show(order))}
           </div>
         ))}
       {outcomes
         .filter(({ isSeen }) => !isSeen)
         .map(({ order, isDone, text }) => (
           <div key={order.key} class={isDone ? "banner" : "banner warn"} role="status">
-            {text}{" "}
-            {maySee(order) && <Button label={texts.show} class="plain" onClick={() => show(order, isDone)} />}
+            {text} {showButton(viewOf(order), () => show(order, isDone))}
             <Button label={texts.close} class="plain" onClick={() => desk.dismiss(order.key)} />
           </div>
         ))}
@@ -88,10 +86,7 @@ export function UnderWay() {
         .filter(({ name, text }) => text && name !== view)
         .map(({ name, text }) => (
           <div key={name} class="banner" role="status">
-            {fill(text || "", texts[name])}{" "}
-            {views.includes(name) && (
-              <Button label={texts.show} class="plain" onClick={() => go({ view: name })} />
-            )}
+            {fill(text || "", texts[name])} {showButton(name, () => go({ view: name }))}
           </div>
         ))}
     </>

@@ -9,3 +9,16 @@ export const exportFiles: Readonly<Record<ExportFormat, { readonly type: string;
     ndjson: { type: "application/x-ndjson", ending: "ndjson" },
     register: { type: "text/csv", ending: "register.csv" },
   };
+
+export const longestLastLine = 200;
+
+const lastLine =
+  /^(?:; end of export: \d+ entries|end of export: \d+ entries,*|\{"kind":"end","entries":\d+\}|koniec ewidencji: \d+;*\r)$/;
+
+/**
+ * Whether an export came to its end, which its last line says.
+ * @param tail of an export: at least its last line
+ */
+export function isWholeExport(tail: string): boolean {
+  return tail.endsWith("\n") && lastLine.test(tail.slice(tail.lastIndexOf("\n", tail.length - 2) + 1, -1));
+}

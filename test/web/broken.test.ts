@@ -66,6 +66,17 @@ describe("an answer that is broken", { skip: noBrowser }, () => {
     await page.getByRole("alert").waitFor({ state: "detached" });
   });
 
+  test("The history of a currency with one table has lines, its figures and its day", async (t) => {
+    const { page } = await visit(t, server.url);
+    const one = { table: "1/C/NBP/2026", effectiveDate: "2026-01-02", bid: 3.5, ask: 3.6 };
+    await page.route("**/api/rates/USD/history*", (route) => route.fulfill({ json: { rates: [one] } }));
+    await page.getByRole("button", { name: "USD", exact: true }).click();
+    const history = page.getByRole("region", { name: "History of USD" });
+    await history.getByText(/Bid: 3\.5/).waitFor();
+    await history.getByText("Since 2 Jan 2026").waitFor();
+    assert.match(String(await history.locator("polyline.bid").getAttribute("points")), / 100\.00,/);
+  });
+
   test("A position that cannot be shown leaves the counter usable, and is shown once it can be", async (t) => {
     const { page } = await visit(t, server.url);
     await page.route(/api\/position/, (route) => route.fulfill({ json: { currencies: 7 } }));

@@ -44,11 +44,24 @@ describe("the page for operators", { skip: noBrowser }, () => {
     await files.getByText("ends before it begins").waitFor();
     assert.equal(await files.getByRole("button", { name: "Save the file" }).count(), 0);
     await files.getByLabel("Until").fill("2999-12-31");
+    await page.route(
+      "**/api/export?*",
+      async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({ response, body: (await response.text()).replace(/koniec.*\r\n/, "") });
+      },
+      { times: 1 },
+    );
+    await files.getByRole("button", { name: "Save the file" }).click();
+    await files.getByText("No answer came").waitFor();
     const register = await saved(page, "Save the file");
     assert.equal(register.name, "fx-2026-01-01-2999-12-31.register.csv");
     assert.match(register.text, /^\ufeffLp\.;Data[\s\S]*;sprzedaż;[\s\S]*koniec ewidencji: \d+;+\r\n$/);
     await page.getByLabel("Format").selectOption({ label: "Journal: hledger" });
-    assert.match((await saved(page, "Save the file")).text, /; end of export/);
+    await page.getByRole("button", { name: "With personal data" }).click();
+    const journal = await saved(page, "Save the file");
+    assert.equal(journal.name, "fx-2026-01-01-2999-12-31-full.journal");
+    assert.match(journal.text, /; end of export/);
     await open(page, "Counter");
     await find(page, "80010112340", "Anna Nowak");
     const person = await saved(page, "Save all data of this person");

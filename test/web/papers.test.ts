@@ -23,6 +23,14 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await page.reload();
     await page.evaluate(`globalThis.print = () => { document.title = "printed"; }`);
     await find(page, pesel, "Długi Wyciąg");
+    await entriesOn(page, 100);
+    await page.emulateMedia({ media: "print" });
+    const paper = page.locator(".statement");
+    assert.deepEqual(
+      [await paper.isVisible(), await paper.locator(".signatures").isVisible()],
+      [true, false],
+    );
+    await page.emulateMedia({ media: null });
     await page
       .getByRole("button", { name: /^Receipt of/ })
       .first()

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { type ExportFormat, exportFormats } from "../../core/service.ts";
-import { exportFiles } from "../../wire/export-files.ts";
+import { exportFiles, isWholeExport } from "../../wire/export-files.ts";
 import { urlOf } from "../answers.ts";
 import { useApp } from "../app.ts";
 import { Download } from "../download.tsx";
@@ -41,8 +41,9 @@ export function Accounting() {
           <Download
             label={texts.saveExport}
             url={urlOf("api/export", query)}
-            name={`fx-${period.from}-${period.to}.${ending}`}
+            name={`fx-${period.from}-${period.to}${full ? "-full" : ""}.${ending}`}
             type={type}
+            isEnd={isWholeExport}
           />
         )}
       </div>

@@ -10,7 +10,7 @@ export function Trading() {
     <section class="card">
       <h2>{texts.trading}</h2>
       <p class="muted">{texts.tradingIntro}</p>
-      {rates !== undefined && !rates.suspension && <ChangeTrading kind="suspension" />}
+      <p class="actions">{rates !== undefined && !rates.suspension && <ChangeTrading kind="suspension" />}</p>
       <Asked pesel={tradingNumber} />
     </section>
   );
