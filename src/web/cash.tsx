@@ -114,6 +114,7 @@ function Renaming({ account }: CashProps) {
   const { desk, texts } = useApp();
   const { pesel } = account;
   const { name = account.name, surname = account.surname } = desk.draft(pesel);
+  const isSame = name.trim() === account.name && surname.trim() === account.surname;
   return (
     <form onSubmit={() => void desk.ask(pesel, renaming(pesel, { name, surname }))}>
       <fieldset class="fields" disabled={desk.isOut(pesel)}>
@@ -121,12 +122,14 @@ function Renaming({ account }: CashProps) {
           label={texts.newFirstName}
           value={name}
           required
+          refusal={name.trim() === "" ? texts.nameMissing : undefined}
           onValue={(value) => desk.edit(pesel, { name: value })}
         />
         <Field
           label={texts.newSurname}
           value={surname}
           required
+          refusal={surname.trim() === "" ? texts.nameMissing : isSame ? texts.nameSame : undefined}
           onValue={(value) => desk.edit(pesel, { surname: value })}
         />
         <p class="actions">

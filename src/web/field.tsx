@@ -15,10 +15,12 @@ interface FieldProps
   readonly onValue: (value: string) => void;
   /** The message about a wrong value. */
   readonly fault?: string | undefined;
+  /** Why the form cannot be sent with this value. The browser says so when one tries. */
+  readonly refusal?: string | undefined;
 }
 
 /** A text box with its label above it, and what is wrong with it below. */
-export function Field({ label, value, onValue, fault, type = "text", ...rest }: FieldProps) {
+export function Field({ label, value, onValue, fault, refusal = "", type = "text", ...rest }: FieldProps) {
   const own = useId();
   return (
     <div class="field">
@@ -30,6 +32,7 @@ export function Field({ label, value, onValue, fault, type = "text", ...rest }: 
         spellcheck={false}
         {...rest}
         id={own}
+        ref={(input) => input?.setCustomValidity(refusal)}
         value={value}
         aria-invalid={fault === undefined ? undefined : true}
         aria-describedby={fault === undefined ? undefined : `${own}-fault`}

@@ -90,8 +90,20 @@ function OpeningFields({ isTold, wrongPesel }: OpeningFieldsProps) {
         maxLength={16}
         fault={isTypedWhole && !isTold ? wrongPesel : undefined}
       />
-      <Field label={texts.firstName} value={name} required onValue={(value) => edit({ name: value })} />
-      <Field label={texts.surname} value={surname} required onValue={(value) => edit({ surname: value })} />
+      <Field
+        label={texts.firstName}
+        value={name}
+        required
+        refusal={name.trim() === "" ? texts.nameMissing : undefined}
+        onValue={(value) => edit({ name: value })}
+      />
+      <Field
+        label={texts.surname}
+        value={surname}
+        required
+        refusal={surname.trim() === "" ? texts.nameMissing : undefined}
+        onValue={(value) => edit({ surname: value })}
+      />
       <AmountField
         label={texts.cashPaidIn}
         value={sum}

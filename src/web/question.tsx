@@ -207,6 +207,7 @@ function Reason({ order, isFixed }: { readonly order: Order; readonly isFixed: b
         label={texts.reason}
         value={reason}
         required
+        refusal={reason.trim() === "" ? texts.reasonMissing : undefined}
         maxLength={200}
         onValue={(typed) => void desk.tell(pesel, { is: "gives reason", key, reason: typed })}
       />

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { Locator } from "playwright-core";
 import { noBrowser, visit } from "../support/browser.ts";
 import { adult } from "../support/fixture.ts";
 import { runHere } from "../support/run-here.ts";
@@ -16,6 +17,10 @@ import {
   savedBy,
   suiteServer,
 } from "./teller.ts";
+
+/** The words with which the browser says why a form is not sent. */
+const faultOf = (box: Locator) =>
+  box.evaluate((input: { validationMessage?: string }) => input.validationMessage);
 
 describe("the page for tellers", { skip: noBrowser }, () => {
   const server = suiteServer("--demo");
@@ -249,14 +254,26 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     assert.equal(await entriesOn(page, 4), 4);
     await balancesAre(page, { PLN: "30.00" });
     await statement.getByRole("button", { name: /^Reverse Exchange, 100\.00\sPLN, [\d.]+\sUSD, / }).click();
-    await page.getByRole("textbox", { name: "Reason" }).fill("mistyped");
+    const reason = page.getByRole("textbox", { name: "Reason" });
+    await reason.fill("   ");
+    await reason.press("Enter");
+    assert.equal(await faultOf(reason), "Type the reason first.");
+    await reason.fill("mistyped");
     await page.getByRole("button", { name: "Yes, do it" }).click();
     assert.equal(await entriesOn(page, 5), 5);
     await balancesAre(page, { PLN: "130.00", USD: "0.00" });
     const surname = page.getByRole("textbox", { name: "New family name" });
-    await surname.fill("");
-    await surname.press("Enter");
-    await page.locator("input:focus:invalid").waitFor();
+    for (const [typed, fault] of [
+      ["", "Type the first name and the surname."],
+      ["  ", "Type the first name and the surname."],
+      ["Nowa ", "The account has this name already."],
+    ] as const) {
+      await surname.fill(typed);
+      await surname.press("Enter");
+      await page.locator("input:focus:invalid").waitFor();
+      assert.equal(await faultOf(surname), fault);
+    }
+    assert.equal(await page.locator(".asked").count(), 0);
     await surname.fill("Inna");
     await surname.press("Enter");
     await page.locator(".asked").getByText("Ola Inna").waitFor();
