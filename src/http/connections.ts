@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /** Requests that a connection may send before the answer to its first. A client that sends more is cut off. */
@@ -69,7 +70,7 @@ export class Connections {
     const each = { request, response, waiting: before?.waiting ?? [] };
     if (before === undefined) this.#start(socket, each, start);
     else if (each.waiting.length + 1 >= pipelinedAtMost) socket.destroy();
-    else each.waiting.push(() => this.#start(socket, each, start));
+    else each.waiting.push(() => this.#start(socket, each, () => void unlessEnded(socket, start)));
   }
 
   #start(socket: Socket, each: UnderWay, start: () => void): void {
@@ -124,6 +125,16 @@ export class Connections {
     for (const socket of this.#open) socket.destroy();
     return size;
   }
+}
+
+/**
+ * Calls `start` unless the client has ended its side: Node then sends no further answer. It reads an end in the turn of
+ * the event loop after that of the requests before it, at the earliest.
+ */
+async function unlessEnded(socket: Socket, start: () => void): Promise<void> {
+  await nextTurn();
+  await nextTurn();
+  if (socket.writable) start();
 }
 
 /** Tells how many connections were dropped, at most once in ten seconds. */

@@ -99,6 +99,16 @@ describe("requests on a connection that has one under way", () => {
     });
   }
 
+  test("A request behind another is not begun once the client has ended its side", async (t) => {
+    const { server, asked, release } = await startGated();
+    t.after(() => server.close());
+    release();
+    const connection = await openConnection(server.url);
+    connection.socket.end(getRequest("/api/nothing") + getRequest(path));
+    await connection.closed;
+    assert.deepEqual([connection.statuses(), asked()], [[404], 0]);
+  });
+
   test("A client that ends its side after the server has ended its batch gets no second answer, and no line in the log", async (t) => {
     const server = await startServer({}, "", { bulkIdleTimeoutMs: 100 });
     t.after(() => server.close());
