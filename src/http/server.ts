@@ -269,11 +269,15 @@ function requestIds(): (request: IncomingMessage) => string {
   let count = 0;
   return ({ headers }) => {
     const given = headers["x-request-id"];
-    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && maskPesels(given) === given)
-      return given;
+    if (typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) && !mayShowPesel(given)) return given;
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };
+}
+
+/** People also write a PESEL with a mark after the date of birth. */
+function mayShowPesel(id: string): boolean {
+  return maskPesels(id) !== id || /(?<!\d)\d{6}[-.:_]\d{5}(?!\d)/.test(id);
 }
 
 function nothingHere(prefix: string): FxError {

@@ -8,6 +8,7 @@ import { send } from "../support/http.ts";
 import { headOf, openConnection } from "../support/raw-connection.ts";
 import { startServer, useServer } from "../support/server.ts";
 
+const pesel = adult(1);
 const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const span = "00f067aa0ba902b7";
 const server = useServer();
@@ -32,7 +33,7 @@ test("the line of a request has the name of its token, and none where there is n
 test("docs/OPERATIONS.md has the fields of a request's line", async () => {
   const own = await startServer();
   own.caller = { name: "till-1", role: "teller", expires: undefined };
-  const body = { name: "Jan", surname: "Kowalski", pesel: adult(1), pln: 1 };
+  const body = { name: "Jan", surname: "Kowalski", pesel, pln: 1 };
   const headers = { "content-type": "application/json", traceparent: `00-${trace}-${span}-01` };
   await send(own.url, "POST", "/api/user", { headers, body });
   await send(own.url, "POST", "/api/user", { headers, body });
@@ -95,6 +96,8 @@ describe("the trace that a request is part of", () => {
     "in capitals": `00-${trace.toUpperCase()}-${span}-01`,
     "that is cut off": `00-${trace}-${span}`,
     "that is none": '"},"level":60',
+    "with a PESEL as the trace": `00-${pesel.padStart(32, "0")}-${span}-01`,
+    "with a PESEL in the span": `00-${trace}-abc${pesel}de-01`,
   };
   for (const [what, traceparent] of Object.entries(invalid)) {
     test(`A request's trace is left out ${what}`, async () => {
