@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Request as GotStream, RequestError } from "got";
 import type { Request } from "../core/change.ts";
@@ -74,12 +75,22 @@ export class Bulk {
       headers: { "content-type": bulkType },
       ...(this.#isDry && { query: { dryRun: "true" } }),
     });
-    let fault: Fault;
+    // Answers are read as they come: the server and the connection wait for nobody who takes long over them.
+    const arrivals = new EventEmitter();
+    const tell = () => void arrivals.emit("answers");
+    let fault: Fault | undefined;
+    request.end(sent.map(({ text }) => text).join(""));
+    void this.#takeAnswers(request, sent, tell)
+      .catch((error: unknown) => this.#failureOf(error, request))
+      .then((reason) => {
+        fault = reason;
+        tell();
+      });
     try {
-      request.end(sent.map(({ text }) => text).join(""));
-      fault = yield* this.#takeAnswers(request, sent);
-    } catch (error) {
-      fault = this.#failureOf(error, request);
+      while (fault === undefined) {
+        await once(arrivals, "answers");
+        yield* this.#answered();
+      }
     } finally {
       request.destroy();
     }
@@ -110,10 +121,7 @@ export class Bulk {
   }
 
   /** Returns the reason why the request has not answered all that was sent. */
-  async *#takeAnswers(
-    request: GotStream,
-    sent: readonly QueuedLine[],
-  ): AsyncGenerator<readonly BulkAnswer[], Fault> {
+  async #takeAnswers(request: GotStream, sent: readonly QueuedLine[], tell: () => void): Promise<Fault> {
     const response = await headOf(request);
     this.#start.hear(response.headers.date);
     if (response.statusCode !== 200) {
@@ -136,7 +144,7 @@ export class Bulk {
         if (line !== answered || entry === undefined) throw notAnAnswer(`line ${line}`);
         entry.answer = "receiptId" in answer ? this.#start.answerAfter(answer, entry.outcomeUnknown) : answer;
       }
-      yield* this.#answered();
+      tell();
     }
     return this.#transport.noAnswer(this.#method, "connection lost");
   }

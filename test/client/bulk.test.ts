@@ -144,6 +144,21 @@ describe("a batch at a server", () => {
     assert.deepEqual(outcomes, ["invalid-request", "done"]);
   });
 
+  for (const way of ["bulk", "dryRun"] as const) {
+    test(`A reader of answers may take longer over some than the client waits for a server, by ${way}`, async (t) => {
+      const { url } = await instance(t);
+      async function* lines() {
+        yield Array.from({ length: 2000 }, () => order(0));
+      }
+      const outcomes: string[] = [];
+      for await (const some of clientOf(t, url, { answerTimeoutMs: 200 })[way](lines())) {
+        if (outcomes.length === 0) await pause(600);
+        outcomes.push(...some.map(outcome));
+      }
+      assert.deepEqual([...new Set(outcomes), outcomes.length], ["done", 2000]);
+    });
+  }
+
   test("A dry run is one request, however slowly its lines come", async (t) => {
     const { url } = await instance(t, { bulkIdleTimeoutMs: 300 });
     async function* lines() {

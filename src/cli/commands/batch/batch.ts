@@ -102,9 +102,6 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   await carryOut(context, options, { ...prepared, isPreview: false });
 }
 
-/** Lines of the preview before the question: some seconds' worth at a distant server. */
-const previewLines = 10_000;
-
 interface Prepared {
   readonly batch: Batch;
   readonly service: ExchangeService;
@@ -128,10 +125,18 @@ async function carryOut(
 ): Promise<void> {
   const { BatchRunner } = await import("./runner.ts");
   const { Rejects } = await import("./rejects.ts");
-  const { Report } = await import("./report.ts");
+  const { previewLines, Report } = await import("./report.ts");
   const { stderr } = context.terminal;
   const rejects = rejectsPath === undefined ? undefined : new Rejects(rejectsPath, batch.format.header);
-  const runner = new BatchRunner({ service, batch, today, dryRun, stopOnError, table });
+  const lines = isPreview ? () => firstOf(batch.lines(), previewLines) : batch.lines;
+  const runner = new BatchRunner({
+    service,
+    batch: { id: batch.id, lines },
+    today,
+    dryRun,
+    stopOnError,
+    table,
+  });
   let signal: Signal | undefined;
   if (!isPreview) {
     context.signals.stopOnFirst((name) => {
@@ -145,13 +150,21 @@ async function carryOut(
   const options = { batch, service, rejects, dryRun, isPreview, json };
   const report = new Report(context.terminal, options);
   for await (const results of runner.results()) {
-    const goesOn = await report.take(results);
-    if (!goesOn || (isPreview && report.lines >= previewLines)) runner.stop();
+    if (!(await report.take(results))) runner.stop();
   }
   const exit = report.finish(runner, signal);
   if (!isPreview) context.exit = exit;
   else if (runner.isTableReplaced)
     throw new FxError("rate-changed", "The rate table was replaced during the preview. Nothing was done.");
+}
+
+function* firstOf<T>(items: Iterable<T>, most: number): Generator<T> {
+  let count = 0;
+  for (const item of items) {
+    if (count === most) return;
+    count += 1;
+    yield item;
+  }
 }
 
 /** The id of the table in force, or a name that no table has: then none may come into force after the question. */

@@ -57,6 +57,8 @@ export interface ReportOptions {
 
 /** The batch exits with the first of these that any line had: an unknown outcome counts most. */
 const exitsByWeight: readonly Exit[] = [8, 1, 10, 7, 6, 2, 12, 141];
+/** Lines of the preview before the question: some seconds' worth at a distant server. */
+export const previewLines = 10_000;
 /** The most failed lines to show on stderr while the results go to a file, which has them all. */
 const shownFailures = 10;
 /** In seconds: the summary of a batch that took longer has its lines per second. */
@@ -94,11 +96,6 @@ export class Report {
     this.#options = options;
     this.#isFollowed = terminal.stdout.rich && !options.json && !options.isPreview;
     this.#progress = new ProgressLine(terminal.stderr);
-  }
-
-  /** How many lines have a result. */
-  get lines(): number {
-    return Object.values(this.#counts).reduce((sum, count) => sum + count);
   }
 
   /** Writes results. Resolves when there is room for more, with false if they cannot be written any more. */
@@ -232,11 +229,13 @@ export class Report {
   ): Pairs {
     const seconds = (performance.now() - this.#start) / 1000;
     const lines = done + replayed + refused;
+    const isPart = this.#options.isPreview && lines + failed + unknown === previewLines;
     const pace = seconds < longSeconds ? "" : `, ${Math.round(lines / seconds)} lines/s`;
     const counted = (name: string, count: number) => optional(name, count > 0 ? String(count) : undefined);
     return [
       ["batch", id],
       ...optional("dry run", dryRun ? "nothing was done" : undefined),
+      ...optional("preview of", isPart ? `the first ${previewLines} lines` : undefined),
       [dryRun ? "would be done" : "done", String(done)],
       ...counted("done before", replayed),
       ...counted(dryRun ? "would be refused" : "refused", refused),
