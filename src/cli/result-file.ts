@@ -7,7 +7,7 @@ export class ResultFile {
   readonly #path: string;
   readonly #file: NewFile;
 
-  /** @throws UsageError if there is such a file; FxError storage-unavailable if none can be created */
+  /** @throws UsageError if there is such a file, or none can be made there; FxError storage-unavailable, as on a full disk */
   constructor(path: string) {
     this.#path = path;
     this.#file = this.#attempt(() => new NewFile(path, 0o600));
@@ -36,7 +36,15 @@ export class ResultFile {
   }
 }
 
-export function notWritten(path: string, error: unknown): FxError {
+/** The system's errors that name a wrong path. An error without a code is fx's own. */
+const wrongPath: readonly (string | undefined)[] = [
+  ...[undefined, "EACCES", "EEXIST", "EISDIR", "ELOOP", "ENAMETOOLONG"],
+  ...["ENOENT", "ENOTDIR", "EPERM", "EROFS"],
+];
+
+/** A UsageError if the path is wrong: a script that repeats the command at storage-unavailable would not end. */
+export function notWritten(path: string, error: unknown): UsageError | FxError {
   const message = `${path} cannot be written (${reasonOf(error)}).`;
+  if (wrongPath.includes((error as NodeJS.ErrnoException).code)) return new UsageError(message);
   return new FxError("storage-unavailable", message, { cause: error });
 }

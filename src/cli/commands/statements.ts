@@ -69,7 +69,7 @@ function monthArgument(text: string): Month {
   return { from, to: addDays(`${addDays(from, 31).slice(0, 7)}-01`, -1) };
 }
 
-/** @throws UsageError if there are files in it; FxError storage-unavailable if it cannot be made */
+/** @throws UsageError if there are files in it, or it cannot be made there; FxError storage-unavailable, as on a full disk */
 function openFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });

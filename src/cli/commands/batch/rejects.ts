@@ -10,7 +10,7 @@ export class Rejects {
   readonly #header: string | undefined;
   #isEmpty = true;
 
-  /** @throws UsageError if the file exists; FxError storage-unavailable if it cannot be created */
+  /** @throws UsageError if the file exists, or none can be made there; FxError storage-unavailable, as on a full disk */
   constructor(path: string, header: string | undefined) {
     this.path = path;
     this.#header = header;
