@@ -12,21 +12,26 @@ export interface Order extends DeskRequest {
   readonly by: string | null;
 }
 
-/** A message about an order: the name of a text, or a failure with the price that was refused. */
+/** A message about an order: the name of a text, or a failure with what was refused, and its price. */
 export type Message =
   | { readonly text: "rateMoved"; readonly was: QuoteJson }
   | { readonly text: "notSoFar" | "givenUp" | "notSent" }
-  | { readonly failure: unknown; readonly quote?: QuoteJson | undefined };
+  | {
+      readonly failure: unknown;
+      readonly kind?: DeskRequest["kind"];
+      readonly quote?: QuoteJson | undefined;
+    };
 
 /**
  * Where an order stands. Until it is settled or given up, the same one is sent again or looked up, and no other begun:
  * a statement without it says nothing of a request that is still on its way.
  * asking: its price and the account are being read. asked: it is shown, and waits for a yes. sending: sent, the answer
  * is under way; `isRepeat` if it was sent before, too. unknown: sent, and no answer of fx came.
+ * looking: the same, and the statement is being read for it.
  */
 export type OrderState =
   | { readonly stage: "asking"; readonly key: string }
-  | { readonly stage: "asked" | "unknown"; readonly order: Order }
+  | { readonly stage: "asked" | "unknown" | "looking"; readonly order: Order }
   | { readonly stage: "sending"; readonly order: Order; readonly isRepeat: boolean };
 
 /** The work under way for one customer. */
@@ -39,11 +44,12 @@ export interface Customer {
 
 type OrderEvent =
   | { readonly is: "priced"; readonly order: Order; readonly what?: Message | undefined }
-  | { readonly is: "not priced"; readonly failure: unknown }
+  | { readonly is: "not priced"; readonly kind: DeskRequest["kind"]; readonly failure: unknown }
   | { readonly is: "gives reason"; readonly reason: string }
   | { readonly is: "confirms" }
   | { readonly is: "done"; readonly receiptId: string }
   | { readonly is: "failed"; readonly failure: unknown }
+  | { readonly is: "looks" }
   | { readonly is: "not found"; readonly what: Message }
   | { readonly is: "gives up" };
 
@@ -61,7 +67,7 @@ export const newCustomer: Customer = {
 
 /** The order that was sent and is not settled. */
 export function orderOut({ at }: Customer): Order | undefined {
-  return at?.stage === "sending" || at?.stage === "unknown" ? at.order : undefined;
+  return at === undefined || at.stage === "asking" || at.stage === "asked" ? undefined : at.order;
 }
 
 /** The order that is asked about, or sent and not settled. */
@@ -95,9 +101,9 @@ export function step(state: Customer, event: CustomerEvent): Customer {
 function priced(event: OrderEvent): Partial<Customer> {
   if (event.is === "priced") return { at: { stage: "asked", order: event.order }, message: event.what };
   if (event.is !== "not priced") return {};
-  const { failure } = event;
+  const { kind, failure } = event;
   // Whoever has signed in again is not told of the earlier token.
-  return { at: undefined, message: isRefusal(failure, "unauthorized") ? undefined : { failure } };
+  return { at: undefined, message: isRefusal(failure, "unauthorized") ? undefined : { kind, failure } };
 }
 
 function sent(at: Exclude<OrderState, { stage: "asking" }>, event: OrderEvent): Partial<Customer> {
@@ -107,14 +113,16 @@ function sent(at: Exclude<OrderState, { stage: "asking" }>, event: OrderEvent): 
       // A repeated request is the same as the first.
       return stage === "asked" ? { at: { stage, order: { ...order, body: { reason: event.reason } } } } : {};
     case "confirms":
-      if (stage === "sending") return {};
+      if (stage === "sending" || stage === "looking") return {};
       return { at: { stage: "sending", order, isRepeat: stage === "unknown" }, message: undefined };
     case "done":
       return stage === "asked" ? {} : { at: undefined, message: undefined, receiptId: event.receiptId };
     case "failed":
       return at.stage === "sending" ? failed(order, at.isRepeat, event.failure) : {};
+    case "looks":
+      return stage === "unknown" ? { at: { stage: "looking", order }, message: undefined } : {};
     case "not found":
-      return stage === "unknown" ? { message: event.what } : {};
+      return stage === "looking" ? { at: { stage: "unknown", order }, message: event.what } : {};
     case "gives up":
       return stage === "unknown" ? { at: undefined, message: { text: "givenUp" } } : {};
     default:
@@ -131,5 +139,5 @@ function failed(order: Order, isRepeat: boolean, failure: unknown): Partial<Cust
   }
   // Whoever has to sign in again finds the question as it was.
   if (isSignedOut) return { at: { stage: "asked", order }, message: { text: "notSent" } };
-  return { at: undefined, message: { failure, quote: order.quote } };
+  return { at: undefined, message: { kind: order.kind, failure, quote: order.quote } };
 }

@@ -177,7 +177,9 @@ export class Desk extends Watched {
       const isMoved = was !== undefined && was.tableId !== asked.tableId;
       this.tell(pesel, { is: "priced", key, order, what: isMoved ? { text: "rateMoved", was } : undefined });
     } catch (failure) {
-      this.tell(pesel, { is: "not priced", key, failure });
+      // Only an exchange waits for its price.
+      const kind = request instanceof Promise ? "exchange" : request.kind;
+      this.tell(pesel, { is: "not priced", key, kind, failure });
     }
   }
 
@@ -216,8 +218,6 @@ export class Desk extends Watched {
       if (receiptId === undefined) throw new NoAnswer();
       this.#settled(order, receiptId);
     } catch (failure) {
-      // It may have been looked up meanwhile.
-      if (orderOut(this.customer(pesel))?.key !== key) return;
       const after = this.tell(pesel, { is: "failed", key, failure });
       if (after.at === undefined) {
         this.#add({ order, failure });
@@ -236,6 +236,7 @@ export class Desk extends Watched {
     if (at?.stage !== "unknown") return;
     const { order } = at;
     const { key } = order;
+    this.tell(pesel, { is: "looks", key });
     try {
       const receiptId = await this.#receiptOf(order);
       if (receiptId === undefined) this.tell(pesel, { is: "not found", key, what: { text: "notSoFar" } });
@@ -261,7 +262,6 @@ export class Desk extends Watched {
   #settled(order: Order, receiptId: string): void {
     const { pesel, kind, key } = order;
     this.#reads.refresh();
-    if (orderOut(this.customer(pesel))?.key !== key) return;
     this.tell(pesel, { is: "done", key, receiptId });
     this.#drafts.set(draftName(pesel), { ...this.draft(pesel), ...emptied[kind] });
     this.#add({ order, receiptId });

@@ -1,4 +1,5 @@
-import { useState } from "preact/hooks";
+import type { RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { AccountsJson } from "../wire/account-list.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
 import { isRefusal, urlOf } from "./answers.ts";
@@ -26,11 +27,9 @@ export function Finder({ onFound, onNone, onNew }: FinderProps) {
   const search = useTask<AccountsJson>();
   const found = search.value?.users;
 
-  /** Whoever has begun to work with what is in sight is not taken away from it. */
-  const leave = (finder: HTMLElement, to: EventTarget | null) => {
-    const isWork = to instanceof Element && to.matches("main :is(button, input, select, summary)");
-    if (isWork && !finder.contains(to)) search.stop();
-  };
+  const place = useRef<HTMLElement>(null);
+  // Whoever has begun to work with what is in sight is not taken away from it.
+  useWorkOutside(place, search.stop);
   const choose = ({ pesel }: ListedAccountJson) => {
     search.stop();
     // Text typed meanwhile is another search.
@@ -59,10 +58,7 @@ export function Finder({ onFound, onNone, onNew }: FinderProps) {
   };
 
   return (
-    <search
-      class="finder"
-      onFocusOut={({ currentTarget, relatedTarget }) => leave(currentTarget, relatedTarget)}
-    >
+    <search class="finder" ref={place}>
       <form onSubmit={find}>
         <input
           type="search"
@@ -104,6 +100,20 @@ function searchUrl(typed: string): string | undefined {
   if (/^\d{11}$/.test(digits)) return accountUrl(digits);
   const isShort = /\d/.test(digits) || [...digits].length < fewestLetters;
   return isShort ? undefined : urlOf("api/users", { name: typed.trim(), limit: mostFound });
+}
+
+/** Calls `onWork` when the teller begins to use another part of the page. */
+function useWorkOutside(place: RefObject<HTMLElement | null>, onWork: () => void): void {
+  useEffect(() => {
+    const work = ({ target }: Event) => {
+      const part = (target as Element).closest("main :is(button, input, select, summary)");
+      if (part !== null && place.current?.contains(part) === false) onWork();
+    };
+    for (const sign of ["input", "click"]) document.addEventListener(sign, work, true);
+    return () => {
+      for (const sign of ["input", "click"]) document.removeEventListener(sign, work, true);
+    };
+  }, []);
 }
 
 interface FoundProps {

@@ -130,7 +130,7 @@ function Priced({ pesel, at, before }: PricedProps) {
   const messageText = useMessageText();
   const { message } = useCustomer(pesel);
   const { order, stage } = at;
-  const isUnknown = stage === "unknown" || (stage === "sending" && at.isRepeat);
+  const isUnknown = stage === "unknown" || stage === "looking" || (stage === "sending" && at.isRepeat);
   /** Whether the teller is asked whether to give the order up, although it may still be done. */
   const [isLeaving, setLeaving] = useState(false);
   const notices = isLeaving
@@ -174,14 +174,20 @@ function Priced({ pesel, at, before }: PricedProps) {
               type="submit"
               class={isDoubtful ? "" : "primary"}
               aria-busy={stage === "sending"}
+              disabled={stage === "looking"}
             />
             {isUnknown && (
               <>
-                <Button label={texts.lookUp} class="plain" onClick={() => void desk.look(pesel)} />
+                <Button
+                  label={texts.lookUp}
+                  class="plain"
+                  aria-busy={stage === "looking"}
+                  onClick={() => void desk.look(pesel)}
+                />
                 <Button
                   label={texts.leave}
                   class="plain"
-                  disabled={stage === "sending"}
+                  disabled={stage !== "unknown"}
                   onClick={() => setLeaving(true)}
                 />
               </>

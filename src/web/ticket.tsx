@@ -127,9 +127,11 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
   const failureText = useFailureText();
   const customer = useCustomer(account.pesel);
   const { message } = customer;
-  const order = orderOf(customer);
+  const asked = orderOf(customer);
+  const order = asked?.kind === "exchange" ? asked : undefined;
   // A refusal stands beside the price that was refused, and beside no later one.
-  const refused = message !== undefined && "failure" in message ? message : undefined;
+  const isRefused = message !== undefined && "failure" in message && message.kind === "exchange";
+  const refused = isRefused ? message : undefined;
   const isTyped = order === undefined && refused === undefined;
   const { value, failure } = useQuote(wish && isTyped ? quoteUrl(wish) : undefined);
   const quote = order?.quote ?? refused?.quote ?? value;
@@ -141,7 +143,7 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
     money === undefined ? "–" : <Sum money={money} format={format} />;
   return (
     <>
-      <div class={order?.quote === undefined ? "price" : "price fixed"} aria-live="polite">
+      <div class={order === undefined ? "price" : "price fixed"} aria-live="polite">
         <Facts
           class="figures"
           of={[

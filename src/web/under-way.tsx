@@ -32,7 +32,9 @@ export function UnderWay() {
     const { kind, pesel, holder } = order;
     if (viewOf(order) === "position") return go({ view: "position" });
     const isForm = kind === "opening" && !isDone;
-    if (isForm) desk.edit(newHolder, { ...holder, pesel, sum: String(order.in?.amount ?? "") });
+    // An edit of what is in the form already would take away the message about it.
+    const isFilled = digitsOf(desk.draft(newHolder).pesel) === pesel;
+    if (isForm && !isFilled) desk.edit(newHolder, { ...holder, pesel, sum: String(order.in?.amount ?? "") });
     go({ view: "counter", ...(isForm ? { isOpening: true } : { pesel, isOpening: false }) });
   };
   const showButton = (to: View, onClick: () => void) =>

@@ -162,4 +162,23 @@ describe("an answer that is broken", { skip: noBrowser }, () => {
     assert.equal(await page.locator(".ticket .fault").count(), 0);
     assert.equal(changes().length, 0);
   });
+
+  test("The price on the ticket stays through a question about cash and its refusal", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { amount, doIt, alert } = parts(page);
+    await find(page, anna.pesel, anna.name);
+    await amount.fill("10");
+    const price = page.locator(".ticket .price");
+    await price.getByText("10.00 USD").waitFor();
+    await page.getByText("Cash and corrections").click();
+    await page.getByRole("textbox", { name: "Sum" }).fill("99999");
+    await page.getByRole("button", { name: "Withdraw" }).click();
+    await doIt.waitFor();
+    const shown = await price.innerText();
+    assert.match(shown, /10\.00\sUSD/);
+    await doIt.click();
+    await doIt.waitFor({ state: "detached" });
+    assert.equal(await alert.count(), 1);
+    assert.equal(await price.innerText(), shown);
+  });
 });

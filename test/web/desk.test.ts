@@ -379,15 +379,15 @@ describe("what is under way at the counter", () => {
     );
   });
 
-  test("An order that was looked up is not told as refused by the answer to the same one, sent again", async () => {
+  test("An order that is being looked up is neither given up nor sent again, and is told as done once it is found", async () => {
     const { desk, server, order } = await depositing("done, and its answer lost");
+    const { key } = order;
     const looked = desk.look("1");
-    server.change = async () => {
-      await looked;
-      throw refusal("invalid-request");
-    };
-    await desk.confirm("1", order.key);
-    assert.deepEqual(desk.outcomes, [{ order, receiptId: `of ${order.key}` }]);
+    assert.equal(desk.tell("1", { is: "gives up", key }).at?.stage, "looking");
+    await desk.confirm("1", key);
+    assert.equal(server.sent.length, 1);
+    await looked;
+    assert.deepEqual([desk.out, desk.outcomes], [[], [{ order, receiptId: `of ${key}` }]]);
   });
 
   test("A price that has moved since it was in sight is told beside the new one", async () => {

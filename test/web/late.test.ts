@@ -401,6 +401,8 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await search.fill(jan.pesel);
     await search.press("Enter");
     await asked;
+    // A click on nothing comes first.
+    await page.evaluate("document.activeElement.blur()");
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
     await release();
     assert.equal(await page.getByRole("heading", { name: anna.name }).count(), 1);
