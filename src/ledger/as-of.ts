@@ -1,8 +1,12 @@
 import { type Account, accountBeforeEntries, type ListedAccount } from "../core/account.ts";
 import { accountAfter } from "../core/journal.ts";
 import type { Money } from "../core/money.ts";
+import type { Pause } from "./journal-reader.ts";
 import { DamagedLedger } from "./rows.ts";
 import type { DamagedAccount, FoundEntry, Store, StoredAccount } from "./store.ts";
+
+/** Accounts that are read without a pause. */
+const accountsAtOnce = 50;
 
 /**
  * The account's last entry up to `at`; undefined if it was not open yet. It is a binary search: the times of an account's
@@ -40,8 +44,24 @@ export async function accountAt(
   return last === undefined ? accountBeforeEntries(account.pesel) : accountAfter(last.entry);
 }
 
+/** Those of the accounts that were open at a past time, as they were then. */
+export async function accountsAt(
+  store: Store,
+  accounts: readonly (StoredAccount | DamagedAccount)[],
+  at: Date,
+  pause: Pause,
+): Promise<readonly ListedAccount[]> {
+  const items: ListedAccount[] = [];
+  for (let start = 0; start < accounts.length; start += accountsAtOnce) {
+    if (start > 0) await pause();
+    const read = accounts.slice(start, start + accountsAtOnce).map((account) => listedAt(store, account, at));
+    items.push(...(await Promise.all(read)).filter((account) => account !== undefined));
+  }
+  return items;
+}
+
 /** An account that cannot be read is listed, whether or not it was open then. */
-export async function listedAt(
+async function listedAt(
   store: Store,
   account: StoredAccount | DamagedAccount,
   at: Date,

@@ -32,7 +32,7 @@ import type {
   TillRequest,
 } from "../core/service.ts";
 import { planSuspension, type TradingRequest } from "../core/suspension.ts";
-import { accountAt, entriesOf, listedAt } from "./as-of.ts";
+import { accountAt, accountsAt, entriesOf } from "./as-of.ts";
 import { auditLedger } from "./audit.ts";
 import { type DecisionRules, Decisions, failureOf, refusalsAtMost, Uncommitted } from "./decision.ts";
 import { exportJournal } from "./export.ts";
@@ -234,8 +234,7 @@ export class LedgerService implements ExchangeService {
     const after = cursor === undefined ? undefined : (await this.#entryAt(cursor)).pesel;
     const found = await this.#store.accounts({ after, limit: limit + 1, name });
     const page = found.slice(0, limit);
-    const then = at && (await Promise.all(page.map((account) => listedAt(this.#store, account, at))));
-    const items = then?.filter((account) => account !== undefined) ?? page;
+    const items = at === undefined ? page : await accountsAt(this.#store, page, at, this.#pause());
     const last = found.length > limit ? page.at(-1)?.pesel : undefined;
     return last === undefined ? { items, next: undefined } : this.#pageUpTo(last, items);
   }

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Entry } from "../../src/core/journal.ts";
 import { entriesOf } from "../../src/ledger/as-of.ts";
 import { newEntryId } from "../../src/ledger/ids.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
+import { openSqlite } from "../../src/sqlite/store.ts";
+import { cash } from "../service-changes.contract.ts";
 import { engines } from "../support/adapters.ts";
 import { appending, emptyAccount, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
@@ -92,4 +95,34 @@ test("An account at a time is found by its present name, and has the name of tha
     [[adult(), opening().surname]],
   );
   await service.close();
+});
+
+test("A list at a past time reads 50 accounts at most before others have their turn", async (t) => {
+  const store = openSqlite(":memory:");
+  let time = minutes(0);
+  let inTurn = new Set<string>();
+  let most = 0;
+  const counting = new Proxy(store, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (name !== "statement") return typeof value === "function" ? value.bind(target) : value;
+      return (...[pesel, page]: Parameters<Store["statement"]>) => {
+        if (inTurn.size === 0) void nextTurn().then(() => (inTurn = new Set()));
+        inTurn.add(pesel);
+        most = Math.max(most, inTurn.size);
+        return target.statement(pesel, page);
+      };
+    },
+  });
+  const service = new LedgerService(counting, fixedRates(), () => time);
+  t.after(() => service.close());
+  const people = Array.from({ length: 120 }, (_, index) => index);
+  await Promise.all(people.map((index) => service.createAccount(opening({ index }))));
+  time = minutes(10);
+  await Promise.all(people.map((index) => service.change(cash("deposit", adult(index), "1 PLN"))));
+  time = minutes(20);
+  most = 0;
+  const { items } = await service.accounts({ limit: 200, at: minutes(5) });
+  assert.equal(items.length, people.length);
+  assert.equal(most, 50);
 });
