@@ -44,6 +44,13 @@ export class FxCommand extends Command {
       visibleArguments: (command) => help.visibleArguments(command === this ? show : command),
       visibleOptions: (command) => help.visibleOptions(command === this ? show : command),
     });
+    this.hook("preSubcommand", (_, command) => {
+      const [word = "show"] = this.args;
+      if (command !== show || word === "show" || word.startsWith("-") || show.registeredArguments.length > 0)
+        return;
+      const names = this.commands.map((each) => each.name()).join(", ");
+      throw new UsageError(`${fullName(this)} has no command "${word}". Its commands: ${names}.`);
+    });
     return show;
   }
 

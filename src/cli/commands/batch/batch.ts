@@ -147,7 +147,7 @@ async function carryOut(
     });
   }
   if (!dryRun) context.sending.request = { key: batch.id, state: "batch" };
-  const options = { batch, service, rejects, dryRun, isPreview, json };
+  const options = { batch, service, rejects, dryRun, stopOnError, isPreview, json };
   const report = new Report(context.terminal, options);
   for await (const results of runner.results()) {
     if (!(await report.take(results))) runner.stop();

@@ -56,11 +56,19 @@ function idIn(file: BatchFile): Pick<Batch, "id" | "hasUnread"> {
  * @throws UsageError if fx does not read it
  */
 function encodingNamed(label: string): string {
-  const name = encodings.find((each) => each === label.toLowerCase().replace(/^cp/, "windows-"));
-  if (name !== undefined) return name;
+  const name = standardName(label);
+  if (name !== undefined && encodings.includes(name)) return name;
   throw new UsageError(
     `"${label}" is not an encoding that fx reads (${encodings.join(", ")}). Save the file as CSV UTF-8.`,
   );
+}
+
+function standardName(label: string): string | undefined {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch {
+    return undefined;
+  }
 }
 
 async function bytesOf(source: Readable): Promise<Buffer> {

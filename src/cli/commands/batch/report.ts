@@ -50,6 +50,7 @@ export interface ReportOptions {
   readonly service: ExchangeService;
   readonly rejects: Rejects | undefined;
   readonly dryRun: boolean;
+  readonly stopOnError: boolean;
   /** Whether it is of the dry run before the question, which shows no results. */
   readonly isPreview: boolean;
   readonly json: boolean;
@@ -61,6 +62,8 @@ const exitsByWeight: readonly Exit[] = [8, 1, 10, 7, 6, 2, 12, 141];
 export const previewLines = 10_000;
 /** The most failed lines to show on stderr while the results go to a file, which has them all. */
 const shownFailures = 10;
+/** Refusals that the ledger does not keep: with --stop-on-error, such a line stops each run. */
+const repeatedRefusals: readonly string[] = ["idempotency-key-reused", "rate-changed"];
 /** In seconds: the summary of a batch that took longer has its lines per second. */
 const longSeconds = 5;
 
@@ -83,6 +86,8 @@ export class Report {
   readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0, unknown: 0 };
   readonly #accounts = new Set<string>();
   readonly #sums: Sums = new Map();
+  /** Whether a line was refused that is refused anew in each run. */
+  #isRefusedAnew = false;
   /** Refused lines whose keys were used before. Under a new key they could do again what was done. */
   #reusedKeys = 0;
   readonly #exits = new Set<Exit>();
@@ -188,7 +193,8 @@ export class Report {
   async #takeDone(result: DoneLine): Promise<void> {
     this.#isIdNeeded ||= !result.line.hasOwnKey;
     if (result.state === "done") this.#accounts.add(result.account.pesel);
-    else this.#doneBefore ??= await this.#findDoneBefore(result);
+    // In a dry run, the second of two equal lines repeats one that has no receipt.
+    else if (result.receiptId !== "") this.#doneBefore ??= await this.#findDoneBefore(result);
   }
 
   async #findDoneBefore({ line, receiptId }: DoneLine): Promise<DoneBefore> {
@@ -204,6 +210,7 @@ export class Report {
     const { rejects, json } = this.#options;
     const { stderr } = this.#terminal;
     this.#exits.add(exit);
+    this.#isRefusedAnew ||= line.request instanceof Error || repeatedRefusals.includes(code);
     if (code === "idempotency-key-reused") this.#reusedKeys += 1;
     else if (state === "refused") rejects?.add(line.forRejects(code));
     const { refused, failed, unknown } = this.#counts;
@@ -257,14 +264,15 @@ export class Report {
   }
 
   #hints(complete: boolean, isTableReplaced: boolean): string[] {
-    const { batch, rejects, dryRun } = this.#options;
+    const { batch, rejects, dryRun, stopOnError } = this.#options;
     const { refused } = this.#counts;
     if (dryRun)
       return refused === 0 ? [] : ["Correct or remove the lines that would be refused, and try again."];
     const again = `run it again with --id ${batch.id}`;
     const hints: string[] = [];
     if (isTableReplaced) hints.push("The rates have changed since the preview.");
-    if (!complete) hints.push(restOf(batch.id));
+    const how = stopOnError && this.#isRefusedAnew ? " and without --stop-on-error" : "";
+    if (!complete) hints.push(restOf(batch.id, how));
     if (refused === this.#reusedKeys) return hints;
     hints.push(
       rejects !== undefined && rejects.problem === undefined

@@ -8,9 +8,10 @@ import type { TableLedger } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { schemaVersion } from "../../../ledger/store.ts";
 import { inspectSource } from "../../../rates/open.ts";
+import { isLoopback } from "../../../wire/plain-http.ts";
 import { ready } from "../../../wire/server.ts";
 import type { Config } from "../../config.ts";
-import { describeFailure } from "../../errors.ts";
+import { describeFailure, UsageError } from "../../errors.ts";
 import { openLedger, openService } from "../../open.ts";
 import { flagOf, type Settings, variableOf } from "../../settings.ts";
 import { type StoreTarget, withoutSecrets } from "../../target.ts";
@@ -140,11 +141,17 @@ async function examineServer(url: string, { token, allowPlainHttp }: Settings): 
 
 /** Checks the token that is sent. No check if none is sent and none is required. */
 async function examineToken(transport: Transport, sent: string | undefined): Promise<readonly Check[]> {
-  const { name, role, expires } = await asker(transport)("token");
+  const { name, role, expires } = await asker(transport)("token").catch((error: unknown) => {
+    if (sent !== undefined || !(error instanceof FxError) || error.code !== "unauthorized") throw error;
+    throw new UsageError("None is sent, and the server asks for one. Set FX_TOKEN or FX_TOKEN_FILE.");
+  });
   if (name === undefined)
     return sent === undefined ? [] : [fine("token", "one is sent, and the server asks for none")];
   const end = expires === undefined ? "does not expire" : `until ${expires.toISOString()}`;
-  return [fine("token", `${name}, role ${role}, ${end}`)];
+  const { protocol, hostname } = new URL(transport.target);
+  const isReadable = protocol === "http:" && !isLoopback(hostname);
+  const way = isReadable ? "; the network can read it on its way, because the address is not https" : "";
+  return [fine("token", `${name}, role ${role}, ${end}${way}`)];
 }
 
 async function examineStore(target: StoreTarget, settings: Settings): Promise<readonly Check[]> {
