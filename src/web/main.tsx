@@ -36,6 +36,8 @@ import { UnderWay } from "./under-way.tsx";
 
 const languageName = "fx-language";
 const refreshEveryMs = 60_000;
+/** While the page cannot begin. */
+const retryMs = 10_000;
 
 function firstLanguage(): Language {
   const chosen = localStorage.getItem(languageName);
@@ -95,6 +97,12 @@ interface NotBegunProps {
 
 /** Says why the page cannot begin. */
 function NotBegun({ failure, texts, language }: NotBegunProps) {
+  useEffect(() => {
+    // A busy server says itself when it is asked again.
+    if (failure instanceof FxError && failure.retryAfterSeconds !== undefined) return undefined;
+    const timer = setTimeout(() => reads.refresh(), retryMs);
+    return () => clearTimeout(timer);
+  }, [failure]);
   return (
     <div class="wait">
       <p role="status">

@@ -32,6 +32,7 @@ export function Till() {
   const today = warsawTime(new Date()).slice(0, 10);
   const [date, setDate] = useState(today);
   const [by, setBy] = useState(caller.name ?? "");
+  const [typedName, setTypedName] = useState(by);
   const url = urlOf("api/till", { date, by });
   const read = useGet<TillJson>(url);
   /** The sheet as it is when it is printed: cash may have come or gone. */
@@ -62,7 +63,13 @@ export function Till() {
             onValue={(day) => setDate(day || today)}
           />
           {isOperator && (
-            <Field label={texts.tillOf} maxLength={64} value={by} onValue={(name) => setBy(name.trim())} />
+            <Field
+              label={texts.tillOf}
+              maxLength={64}
+              value={typedName}
+              onValue={setTypedName}
+              onChange={({ currentTarget }) => setBy(currentTarget.value.trim())}
+            />
           )}
           <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.refresh("api/till")} />
           <Button

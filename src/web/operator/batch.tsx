@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import { type LineOutcome, sumsOf } from "../../batch/moves.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 import type { CurrencyCode } from "../../core/currency.ts";
@@ -30,6 +31,16 @@ function useFaultText(): (fault: unknown) => string {
 /** A file of orders, new accounts, deposits and withdrawals: tried first, then carried out. */
 export function Batch() {
   const { batch, texts } = useApp();
+  useEffect(() => {
+    // A file that misses the box would be opened instead of the page.
+    const keep = (event: Event) => {
+      if (!(event.target instanceof HTMLInputElement)) event.preventDefault();
+    };
+    for (const name of ["dragover", "drop"]) addEventListener(name, keep);
+    return () => {
+      for (const name of ["dragover", "drop"]) removeEventListener(name, keep);
+    };
+  }, []);
   const { step, file } = batch.state;
   return (
     <main id="main" tabIndex={-1}>
