@@ -25,12 +25,12 @@ export type Message =
 /**
  * Where an order stands. Until it is settled or given up, the same one is sent again or looked up, and no other begun:
  * a statement without it says nothing of a request that is still on its way.
- * asking: its price and the account are being read. asked: it is shown, and waits for a yes. sending: sent, the answer
- * is under way; `isRepeat` if it was sent before, too. unknown: sent, and no answer of fx came.
+ * asking: its price and the account are being read; `was` is the price that the teller knows of.
+ * asked: it is shown, and waits for a yes. sending: sent, the answer is under way; `isRepeat` if it was sent before, too. unknown: sent, and no answer of fx came.
  * looking: the same, and the statement is being read for it.
  */
 export type OrderState =
-  | { readonly stage: "asking"; readonly key: string }
+  | { readonly stage: "asking"; readonly key: string; readonly was?: QuoteJson | undefined }
   | { readonly stage: "asked" | "unknown" | "looking"; readonly order: Order }
   | { readonly stage: "sending"; readonly order: Order; readonly isRepeat: boolean };
 
@@ -54,7 +54,7 @@ type OrderEvent =
   | { readonly is: "gives up" };
 
 export type CustomerEvent =
-  | { readonly is: "asks"; readonly key: string }
+  | { readonly is: "asks"; readonly key: string; readonly was?: QuoteJson | undefined }
   | { readonly is: "cancels" }
   | { readonly is: "shows receipt"; readonly receiptId: string | undefined }
   | (OrderEvent & { readonly key: string });
@@ -88,7 +88,7 @@ export function step(state: Customer, event: CustomerEvent): Customer {
     case "asks":
       if (orderOut(state) !== undefined) return state;
       // The receipt of the order before would stand beside this one.
-      return { ...newCustomer, at: { stage: "asking", key: event.key } };
+      return { ...newCustomer, at: { stage: "asking", key: event.key, was: event.was } };
     case "cancels":
       return orderOut(state) === undefined ? { ...state, at: undefined, message: undefined } : state;
     default: {

@@ -166,7 +166,7 @@ export class Desk extends Watched {
    */
   async ask(pesel: string, request: DeskRequest | Promise<DeskRequest>, was?: QuoteJson): Promise<void> {
     const key = newKey();
-    this.tell(pesel, { is: "asks", key });
+    this.tell(pesel, { is: "asks", key, was });
     const url = balancesUrl(pesel);
     const shown = this.#reads.get(url).value;
     try {
@@ -184,14 +184,24 @@ export class Desk extends Watched {
   }
 
   /** Reads the account and the price, and then shows the exchange, to be confirmed, with the price in sight if that has moved. */
-  async askExchange(pesel: string, wish: ExchangeWish, was?: QuoteJson): Promise<void> {
+  async askExchange(pesel: string, wish: ExchangeWish, was = this.#priceInSight(pesel, wish)): Promise<void> {
     const url = quoteUrl(wish);
     const price = this.#api.get<QuoteJson>(url);
     await this.ask(
       pesel,
       price.then((quote) => exchange(pesel, quote)),
-      was ?? this.#reads.get<QuoteJson>(url).value,
+      was,
     );
+  }
+
+  /** The price that the teller knows of: of the order that is asked about or was refused, or else of the ticket. */
+  #priceInSight(pesel: string, wish: ExchangeWish): QuoteJson | undefined {
+    const { at, message } = this.customer(pesel);
+    const refused = message !== undefined && "quote" in message ? message.quote : undefined;
+    const quote = at?.stage === "asking" ? at.was : (at?.order.quote ?? refused);
+    const url = quoteUrl(wish);
+    const isOfWish = quote !== undefined && quoteUrl(wishOf(quote)) === url;
+    return isOfWish ? quote : this.#reads.get<QuoteJson>(url).value;
   }
 
   /** Shows a request that no account is read for, to be confirmed. */

@@ -3,7 +3,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 /**
  * Focuses an element that has appeared, unless the teller is typing elsewhere: an Enter or a space that is meant for
  * another form would confirm an order.
- * @param before what had the focus when the element was asked for
+ * @param before the element that asked for it
  */
 export function takeFocus(element: HTMLElement | null | undefined, before?: Element | null): void {
   const { activeElement } = document;
@@ -25,12 +25,9 @@ export function keepFocus(page: Document): void {
   new MutationObserver(() => setTimeout(look)).observe(page.body, { childList: true, subtree: true });
 }
 
-/**
- * When this part of the page goes, gives the focus back to the element that had it before.
- * @returns that element
- */
-export function useFocusReturn(): Element | null {
-  const [before] = useState(() => document.activeElement);
+/** When this part of the page goes, gives the focus back to `asker`, or else to the element that had it before. */
+export function useFocusReturn(asker?: Element | null): void {
+  const [before] = useState(() => asker ?? document.activeElement);
   useLayoutEffect(
     () => () =>
       queueMicrotask(() => {
@@ -38,5 +35,4 @@ export function useFocusReturn(): Element | null {
       }),
     [],
   );
-  return before;
 }

@@ -63,7 +63,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
           </p>
         </form>
       </section>
-      <Asked pesel={digits} />
+      <Asked pesel={digits} kind="opening" />
     </>
   );
 }

@@ -13,12 +13,17 @@ import { groupedPesel, sum } from "./format.ts";
 import { accountIn, balancesUrl, change, tradingNumber } from "./requests.ts";
 import { fill, holderText } from "./texts.ts";
 
+/** The account of an order, as far as it was read. */
+function useAccount(pesel: string): ListedAccountJson | undefined {
+  const answer = useGet<object>(pesel === tradingNumber ? undefined : balancesUrl(pesel)).value;
+  return answer && accountIn(answer, pesel);
+}
+
 /** The balances that an order changes, and why fx would refuse it as the account is, unless it may have been done already. */
 function useBalances(order: Order) {
   const { desk, texts } = useApp();
   const { pesel, kind } = order;
-  const answer = useGet<object>(pesel === tradingNumber ? undefined : balancesUrl(pesel)).value;
-  const account = answer && accountIn(answer, pesel);
+  const account = useAccount(pesel);
   const isOut = desk.isOut(pesel);
   // A new holder is not shown the balances of an account that is there already.
   if (account === undefined || isOut || kind === "opening") return { changes: [], warning: undefined };
@@ -102,30 +107,64 @@ function useMessageText(): (message: Message, quote?: QuoteJson) => string {
   };
 }
 
+interface AskedProps {
+  readonly pesel: string;
+  /** The only kind of order that is shown; without it, every kind is. */
+  readonly kind?: Order["kind"] | undefined;
+}
+
 /** The question about an order until it is settled, and the message about it. */
-export function Asked({ pesel }: { readonly pesel: string }) {
+export function Asked({ pesel, kind }: AskedProps) {
+  return <AskedOf key={pesel} {...{ pesel, kind }} />;
+}
+
+function AskedOf({ pesel, kind }: AskedProps) {
   const { at, message } = useCustomer(pesel);
   const messageText = useMessageText();
-  if (at !== undefined) return <Question key={keyOf(at)} pesel={pesel} />;
+  const asker = useAsker(at && keyOf(at));
+  if (at !== undefined) return <Question key={keyOf(at)} {...{ pesel, kind, asker }} />;
   return message === undefined ? null : <p role="alert">{messageText(message)}</p>;
 }
 
-/** It is there as soon as it is asked, to know where the teller was then; and seen when its order is known. */
-function Question({ pesel }: { readonly pesel: string }) {
+/**
+ * The element from which the question with this key was asked; null for one that stood before it was shown here. A
+ * question asked again because the rate has moved has the element of the one before, whose button goes.
+ */
+function useAsker(key: string | undefined): Element | null {
+  const last = useRef({ key, asker: null as Element | null });
+  if (key !== last.current.key) {
+    const { activeElement } = document;
+    const isAgain = last.current.key !== undefined && activeElement?.closest(".asked") != null;
+    last.current = { key, asker: isAgain ? last.current.asker : activeElement };
+  }
+  return last.current.asker;
+}
+
+interface QuestionProps extends AskedProps {
+  readonly asker: Element | null;
+}
+
+/** A question is seen when its order is known, and its account: without the balances, nobody would be warned. */
+function Question({ pesel, kind, asker }: QuestionProps) {
   const { at } = useCustomer(pesel);
-  const before = useFocusReturn();
-  return at === undefined || at.stage === "asking" ? null : <Priced {...{ pesel, at, before }} />;
+  const account = useAccount(pesel);
+  useFocusReturn(asker);
+  if (at === undefined || at.stage === "asking") return null;
+  const { order } = at;
+  if (kind !== undefined && kind !== order.kind) return null;
+  const needsAccount = at.stage === "asked" && order.kind !== "opening" && pesel !== tradingNumber;
+  return needsAccount && account === undefined ? null : <Priced {...{ pesel, at, asker }} />;
 }
 
 interface PricedProps {
   readonly pesel: string;
   readonly at: Exclude<OrderState, { stage: "asking" }>;
-  /** The element that had the focus when it was asked. */
-  readonly before: Element | null;
+  /** The element from which it was asked. */
+  readonly asker: Element | null;
 }
 
 /** An order's facts, what is known of it, and what can be done about it. */
-function Priced({ pesel, at, before }: PricedProps) {
+function Priced({ pesel, at, asker }: PricedProps) {
   const { desk, texts } = useApp();
   const messageText = useMessageText();
   const { message } = useCustomer(pesel);
@@ -141,7 +180,7 @@ function Priced({ pesel, at, before }: PricedProps) {
   const balances = useBalances(order);
   const isDoubtful = balances.warning !== undefined || (message !== undefined && "was" in message);
   useLayoutEffect(
-    () => takeFocus(form.current?.querySelector(isDoubtful ? "input, .plain" : "input, .primary"), before),
+    () => takeFocus(form.current?.querySelector(isDoubtful ? "input, .plain" : "input, .primary"), asker),
     [],
   );
   const { key } = order;

@@ -1,8 +1,8 @@
 const quickMs = 500;
 
 /**
- * The second click or tap of a double one, and Enter held down or pressed twice, can reach a button that has just taken
- * the place or the focus of the one that was meant: Confirm, after Exchange. Such repeats do nothing.
+ * The second click or tap of a double one, Enter held down, and Enter or Space pressed again at once, can reach a button
+ * that has just taken the place or the focus of the one that was meant: Confirm, after Exchange. Such repeats do nothing.
  */
 export function ignoreStrayRepeats(page: Document): void {
   let clicked: string | null | undefined;
@@ -18,12 +18,23 @@ export function ignoreStrayRepeats(page: Document): void {
     },
     true,
   );
-  let entered: KeyboardEvent | undefined;
+  let pressed: EventTarget | null = null;
+  /** When a button was last pressed by a key, or got the focus after that. */
+  let latest = Number.NEGATIVE_INFINITY;
+  page.addEventListener("focusin", ({ timeStamp }) => {
+    if (pressed !== null) latest = timeStamp;
+  });
   page.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
-    const isAnother = event.target instanceof HTMLButtonElement && event.target !== entered?.target;
-    const isQuick = entered !== undefined && event.timeStamp - entered.timeStamp < quickMs;
-    if (event.repeat || (isAnother && isQuick)) event.preventDefault();
-    else entered = event;
+    const { target, timeStamp } = event;
+    const isButton = target instanceof HTMLButtonElement;
+    if (event.key !== "Enter" && (event.key !== " " || !isButton)) {
+      // Whoever presses another key between, such as Tab, chooses the button.
+      pressed = null;
+      return;
+    }
+    const isStray = isButton && pressed !== null && target !== pressed && timeStamp - latest < quickMs;
+    if (isStray || (event.repeat && event.key === "Enter")) event.preventDefault();
+    else pressed = target;
+    latest = timeStamp;
   });
 }

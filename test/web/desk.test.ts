@@ -399,7 +399,7 @@ describe("what is under way at the counter", () => {
     };
     const reads = new Reads({ get });
     const desk = new Desk({ get, change: () => assert.fail() }, reads, storage());
-    reads.use("api/quote?from=PLN&to=USD&toBuy=1");
+    const endUse = reads.use("api/quote?from=PLN&to=USD&toBuy=1");
     await nextTurn();
     await desk.askExchange("1", buy1);
     assert.equal(desk.customer("1").message, undefined);
@@ -408,6 +408,13 @@ describe("what is under way at the counter", () => {
     const { at, message } = desk.customer("1");
     assert.ok(message !== undefined && "was" in message && at?.stage === "asked");
     assert.deepEqual([message.was.sold.amount, at.order.quote?.sold.amount], [1, 2]);
+    // The ticket asks for no price beside a question.
+    endUse();
+    tableId = "3";
+    void desk.askExchange("1", buy1);
+    await desk.askExchange("1", buy1);
+    const again = desk.customer("1").message;
+    assert.ok(again !== undefined && "was" in again && again.was.tableId === "2");
   });
 
   test("A refusal of an order has the account and the rates read again, which say why", async () => {

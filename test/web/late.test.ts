@@ -436,6 +436,33 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     }
   });
 
+  test("A question left standing is seen with the balances and the warning only, and not in the form for a new account", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { newAccount, pesel: box, doIt, alert } = parts(page);
+    const pesel = adult(58);
+    await openAccount(page, { pesel, first: "Ewa", surname: "Czeka" });
+    await page.getByText("Cash and corrections").click();
+    await page.getByRole("textbox", { name: "Sum" }).fill("700");
+    await page.getByRole("button", { name: "Withdraw" }).click();
+    await doIt.waitFor();
+    await page.getByRole("button", { name: "Till", exact: true }).click();
+    await post(`user/${pesel}/withdrawals`, { amount: 400, currency: "PLN" });
+    const release = await holdBack(page, ({ pathname }) => pathname.endsWith(`/user/${pesel}`));
+    const asked = page.waitForRequest(new RegExp(`/user/${pesel}$`));
+    await page.getByRole("button", { name: "Counter", exact: true }).click();
+    await asked;
+    await drawn(page);
+    assert.equal(await doIt.count(), 0);
+    await release();
+    await alert.getByText("not enough on the account").waitFor();
+    assert.equal(await doIt.and(page.locator(":focus")).count(), 0);
+    await newAccount.click();
+    await box.fill(pesel);
+    await page.getByText("This PESEL has an account already.").waitFor();
+    assert.equal(await doIt.count(), 0);
+    assert.equal(changes().length, 1);
+  });
+
   test("Balances in sight are read again when the page's own batch ends", async (t) => {
     const { page } = await visit(t, server.url);
     const pesel = adult(56);

@@ -257,7 +257,9 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
     const { page, changes } = await visit(t, server.url);
     const { confirm, alert, rates } = parts(page);
     await openAccount(page, { pesel: adult(33), first: "Ola", surname: "Kowal" });
-    await ask(page, buy100);
+    await fillTicket(page, buy100);
+    await parts(page).amount.press("Enter");
+    await confirm.and(page.locator(":focus")).waitFor();
     const before = await page.locator("section.ticket").innerText();
     const price = async () =>
       /Customer pays\s+([\d.,]+)\sPLN/.exec(await page.locator(".price").innerText())?.[1];
@@ -268,7 +270,8 @@ describe("the page of a server at the bank's rates", { skip: noBrowser }, () => 
     t.after(() => store.close());
     const table = identified(JSON.parse(newest), bank.url);
     await putInForce(store, table);
-    await confirm.click();
+    await setTimeout(500);
+    await confirm.press("Enter");
     await alert.getByText("rate has moved").waitFor();
     const is = await price();
     assert.ok(was !== undefined && is !== undefined && was !== is);
