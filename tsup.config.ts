@@ -1,9 +1,9 @@
-import { rename, rm } from "node:fs/promises";
 import { defineConfig } from "tsup";
 import { writeClientTypes } from "./build/client-types.ts";
 import { noteBundled, writeLicences } from "./build/licences.ts";
 import { writeManual } from "./build/manual.ts";
 import { buildPage } from "./build/page.ts";
+import { putInPlace } from "./build/place.ts";
 
 /** The folders of the packages whose code is in the bundles of the command and of the page. */
 const bundled = new Set<string>();
@@ -34,7 +34,6 @@ export default defineConfig({
     await writeClientTypes(`${staging}/types`);
     await buildPage(`${staging}/web`, [noteBundled(bundled)]);
     await writeLicences(`${staging}/LICENSES.txt`, bundled);
-    await rm("dist", { recursive: true, force: true });
-    await rename(staging, "dist");
+    await putInPlace(staging, "dist");
   },
 });
