@@ -25,9 +25,9 @@ export type Message =
 /**
  * Where an order stands. Until it is settled or given up, the same one is sent again or looked up, and no other begun:
  * a statement without it says nothing of a request that is still on its way.
- * asking: its price and the account are being read; `was` is the price that the teller knows of.
- * asked: it is shown, and waits for a yes. sending: sent, the answer is under way; `isRepeat` if it was sent before, too. unknown: sent, and no answer of fx came.
- * looking: the same, and the statement is being read for it.
+ * asking: its price and the account are being read; `was` is the price that the teller knows of. asked: it is shown,
+ * and waits for a yes. sending: sent, the answer is under way; `isRepeat` if it was sent before, too. unknown: sent, and
+ * no answer of fx came. looking: the same, and the statement is being read for it.
  */
 export type OrderState =
   | { readonly stage: "asking"; readonly key: string; readonly was?: QuoteJson | undefined }

@@ -48,13 +48,13 @@ export function defineWatch(program: FxCommand, context: Context): void {
     });
 }
 
-/** Never resolves: a signal ends the command. */
+/** Resolves when the terminal is gone; otherwise, a signal ends the command. */
 async function show(
   stdout: Screen,
   everySeconds: number,
   first: Page,
   read: () => Promise<Page>,
-): Promise<never> {
+): Promise<void> {
   const clock = () => timeText(stdout, new Date()).slice("2026-01-31 ".length);
   const upToDate = () => ({
     text: `${readAt}, every ${everySeconds} s, Ctrl-C ends`,
@@ -68,7 +68,11 @@ async function show(
     showPage(screen, textOf(screen, page), paint(fold(visible(text), screen.columns)[0] ?? ""));
   };
   stdout.stream.on("resize", redraw);
-  for (;;) {
+  let isGone = false;
+  stdout.stream.once("error", () => {
+    isGone = true;
+  });
+  while (!isGone) {
     redraw();
     await pause(1000 * everySeconds);
     try {
