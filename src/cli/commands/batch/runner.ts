@@ -36,8 +36,8 @@ const groupSize = 512;
 const refusals: readonly Exit[] = [3, 4, 5];
 
 /**
- * Carries out the lines of a batch. A refused line does not stop the rest, unless `stopOnError` is set; a
- * failure of the server or the store does.
+ * Carries out the lines of a batch. A refused line does not stop the rest, unless `stopOnError` is set; a failure of the
+ * server or the store does.
  */
 export class BatchRunner {
   readonly #run: BatchRun;
