@@ -265,10 +265,13 @@ function jsonSchema(schema: z.ZodType) {
   return rest;
 }
 
+/** In the order of their ids: that of the registry depends on which module was imported first. */
 function componentSchemas(): Record<string, object> {
   const components = z.toJSONSchema(z.globalRegistry, { ...conversion, uri: reference }).schemas;
   return Object.fromEntries(
-    Object.entries(components).map(([id, { $schema, $id, id: _, ...schema }]) => [id, schema]),
+    Object.entries(components)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([id, { $schema, $id, id: _, ...schema }]) => [id, schema]),
   );
 }
 
