@@ -1,7 +1,6 @@
 import { cleanCell } from "./cell.ts";
 import { csv, isEmptyRow, separatorIn } from "./csv.ts";
 import { decodeText } from "./encoding.ts";
-import { BatchId, type Digest } from "./keys.ts";
 import { type BatchFormat, type BatchLine, invalid, type TextLines } from "./line.ts";
 import { ndjson } from "./ndjson.ts";
 
@@ -32,13 +31,6 @@ export function readFile(bytes: Uint8Array, encoding?: string): BatchFile {
     lineCount: all.at(all.length - 1)?.number ?? 0,
     lines: () => format.read(all, start, isCut),
   };
-}
-
-/** The id that a file has by its lines. */
-export function idOf({ lines }: BatchFile, digestOf: Digest): BatchId {
-  const id = new BatchId(digestOf);
-  for (const line of lines()) id.add(line);
-  return id;
 }
 
 function textLines(text: string): TextLines {

@@ -33,40 +33,29 @@ export type Digest = (text: string) => string;
 /**
  * The id of a batch by what its lines ask for, each under the key that it names: the same for every file of the same
  * orders, in any order, format and spelling. Lines that cannot be read are no part of it.
+ * @returns 24 hexadecimal digits, and whether there are such lines: once they are corrected, the file has another id
  */
-export class BatchId {
-  readonly #digestOf: Digest;
-  /** The sum of the digests of all lines, which does not depend on their order. */
-  readonly #sum = new Uint32Array(3);
-  #hasUnread = false;
-
-  constructor(digestOf: Digest) {
-    this.#digestOf = digestOf;
-  }
-
-  add({ body, key }: BatchLine): void {
+export function batchIdOf(
+  lines: Iterable<BatchLine>,
+  digestOf: Digest,
+): { readonly id: string; readonly hasUnread: boolean } {
+  // The sum of the digests of all lines, which does not depend on their order.
+  const sum = new Uint32Array(3);
+  let hasUnread = false;
+  for (const { body, key } of lines) {
     // The same on every day: no date of birth is in the future.
     const asked = valueOrError(() => parseLine(withLeadingZero(body), endOfDates));
     if (asked instanceof Error) {
-      this.#hasUnread = true;
-      return;
+      hasUnread = true;
+      continue;
     }
-    const digest = this.#digestOf(JSON.stringify([key ?? null, ...factsOf(asked)]));
+    const digest = digestOf(JSON.stringify([key ?? null, ...factsOf(asked)]));
     const bytes = atob(digest.replaceAll("-", "+").replaceAll("_", "/"));
     for (let at = 0; at < bytes.length; at += 1) {
-      this.#sum[at >> 2] = (this.#sum[at >> 2] ?? 0) + (bytes.charCodeAt(at) << (8 * (at & 3)));
+      sum[at >> 2] = (sum[at >> 2] ?? 0) + (bytes.charCodeAt(at) << (8 * (at & 3)));
     }
   }
-
-  /** Whether unreadable lines are missing from the id. Once they are corrected, the file has another id. */
-  get hasUnread(): boolean {
-    return this.#hasUnread;
-  }
-
-  /** 24 hexadecimal digits. */
-  get id(): string {
-    return [...this.#sum].map((word) => word.toString(16).padStart(8, "0")).join("");
-  }
+  return { id: [...sum].map((word) => word.toString(16).padStart(8, "0")).join(""), hasUnread };
 }
 
 /** A spreadsheet drops the leading zero of a PESEL. The line is refused, but the batch is still the same. */

@@ -4,6 +4,7 @@
  */
 import type { ExchangeService } from "../core/service.ts";
 import { openHttpService } from "./http-service.ts";
+import type { TransportOptions } from "./transport.ts";
 
 export { parseOpening } from "../core/account.ts";
 export { parseCash, parseHouseCash, parseReason } from "../core/change.ts";
@@ -18,19 +19,9 @@ export type { ExchangeService } from "../core/service.ts";
 export { PlainHttpError } from "../wire/plain-http.ts";
 
 /** A server, and how long it is waited for. */
-export interface ClientOptions {
+export interface ClientOptions extends Omit<TransportOptions, "pauseMs"> {
   /** The server's address, such as "https://fx.example". It may have a path. */
   readonly url: string;
-  /** Sent with every request, to this server only. */
-  readonly token?: string | undefined;
-  /** Lets a token go to another machine without TLS, where the network can read it. */
-  readonly allowPlainHttp?: boolean;
-  /** For a connection: 5,000 if absent. */
-  readonly connectTimeoutMs?: number;
-  /** For a whole answer, and for each part of a stream: 30,000 if absent. */
-  readonly answerTimeoutMs?: number;
-  /** For a part of an answer for which the server reads its whole journal: 3,600,000 if absent. */
-  readonly journalTimeoutMs?: number;
 }
 
 /**

@@ -27,13 +27,15 @@ export type Attempt<T> = { readonly value: T } | Fault;
 export interface TransportOptions {
   /** Sent with every request, to this server only. */
   readonly token?: string | undefined;
-  /** Whether a token or a password may go to another machine without TLS. */
+  /** Lets a token or a password go to another machine without TLS, where the network can read it. */
   readonly allowPlainHttp?: boolean;
+  /** For a connection: 5,000 if absent. */
   readonly connectTimeoutMs?: number;
+  /** For a whole answer, and for each part of a stream: 30,000 if absent. */
   readonly answerTimeoutMs?: number;
   /** The longest pause before the first repetition; it doubles for each further one. */
   readonly pauseMs?: number;
-  /** How long the server may say nothing while it reads the whole journal. */
+  /** For a part of an answer for which the server reads its whole journal: 3,600,000 if absent. */
   readonly journalTimeoutMs?: number;
 }
 

@@ -4,12 +4,6 @@ export type CalendarDate = string;
 /** After every date. */
 export const endOfTime: CalendarDate = "9999-12-31";
 
-const formatter = new Intl.DateTimeFormat("en-US", {
-  timeZone: "Europe/Warsaw",
-  year: "numeric",
-  month: "2-digit",
-  day: "2-digit",
-});
 /** Intl is slow and every order needs today's date, so the last minute's answer is kept. */
 let last: { minute: number; date: CalendarDate } | undefined;
 
@@ -17,8 +11,8 @@ let last: { minute: number; date: CalendarDate } | undefined;
 export function warsawDate(now: Date): CalendarDate {
   const minute = Math.floor(now.getTime() / 60_000);
   if (minute !== last?.minute) {
-    const part = Object.fromEntries(formatter.formatToParts(now).map(({ type, value }) => [type, value]));
-    last = { minute, date: `${part.year}-${part.month}-${part.day}` };
+    const [date = ""] = warsawTime(now).split(" ");
+    last = { minute, date };
   }
   return last.date;
 }

@@ -1,21 +1,13 @@
 import type { Account, ListedAccount } from "../../core/account.ts";
 import type { CurrencyCode } from "../../core/currency.ts";
+import { warsawTime } from "../../core/date.ts";
 import { formatDecimal } from "../../core/decimal.ts";
 import type { Exchange, Quote } from "../../core/exchange.ts";
 import { housePlaceOf } from "../../core/house.ts";
 import type { Entry, Receipt } from "../../core/journal.ts";
 import { maskPesels } from "../../core/mask.ts";
 import type { LatestTable, Rate } from "../../core/rates.ts";
-import {
-  amountText,
-  type Cell,
-  type Column,
-  moneyText,
-  type Pairs,
-  rateText,
-  timeText,
-  warsawTime,
-} from "./output.ts";
+import { amountText, type Cell, type Column, moneyText, type Pairs, rateText, timeText } from "./output.ts";
 import type { Screen } from "./terminal.ts";
 
 export function accountPairs(screen: Screen, account: Account): Pairs {

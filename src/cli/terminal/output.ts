@@ -1,6 +1,7 @@
 import Table from "cli-table3";
 import stringWidth from "fast-string-width";
 import type { CurrencyCode } from "../../core/currency.ts";
+import { warsawTime } from "../../core/date.ts";
 import { type Decimal, formatDecimal } from "../../core/decimal.ts";
 import type { Money } from "../../core/money.ts";
 import { knownDigits, minorUnitsOf } from "../../core/money.ts";
@@ -207,11 +208,6 @@ export function timeText(screen: Screen, time: Date): string {
 }
 
 const zoneOnly = { timeZone: "Europe/Warsaw", timeZoneName: "short" } as const;
-
-/** "2026-11-22 11:56:30", where the title of a column says that it is in Warsaw. */
-export function warsawTime(time: Date): string {
-  return time.toLocaleString("sv-SE", { timeZone: "Europe/Warsaw" });
-}
 
 function cellText(cell: Cell): string {
   return typeof cell === "string" ? visible(cell) : cell.paint(visible(cell.text));

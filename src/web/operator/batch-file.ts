@@ -1,6 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
-import { idOf, readFile } from "../../batch/file.ts";
-import { type KeyedLine, LineKeys } from "../../batch/keys.ts";
+import { readFile } from "../../batch/file.ts";
+import { batchIdOf, type KeyedLine, LineKeys } from "../../batch/keys.ts";
 import type { BatchFormat } from "../../batch/line.ts";
 import { type DoneLine, doneText, refusedText } from "../../batch/result.ts";
 import type { FxError } from "../../core/errors.ts";
@@ -19,7 +19,7 @@ export interface KeyedFile {
  */
 export function readBatch(bytes: Uint8Array, today: string, encoding?: string): KeyedFile {
   const file = readFile(bytes, encoding);
-  const { id } = idOf(file, digestOf);
+  const { id } = batchIdOf(file.lines(), digestOf);
   const keys = new LineKeys(id, today, digestOf);
   return { id, format: file.format, lines: Array.from(file.lines(), (line) => keys.of(line)) };
 }

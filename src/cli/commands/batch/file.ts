@@ -3,7 +3,8 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { encodings } from "../../../batch/encoding.ts";
-import { type BatchFile, idOf, readFile } from "../../../batch/file.ts";
+import { type BatchFile, readFile } from "../../../batch/file.ts";
+import { batchIdOf } from "../../../batch/keys.ts";
 import { UnfitFile } from "../../../batch/unfit-file.ts";
 import { reasonOf, UsageError } from "../../errors.ts";
 
@@ -38,17 +39,12 @@ export async function openBatch(
   try {
     const bytes = path === "-" ? await bytesOf(stdin) : await unchangedBytes(path);
     const file = readFile(bytes, name);
-    return { ...file, ...(id === undefined ? idIn(file) : { id, hasUnread: false }) };
+    return { ...file, ...(id === undefined ? batchIdOf(file.lines(), digestOf) : { id, hasUnread: false }) };
   } catch (error) {
     if (error instanceof UsageError) throw error;
     if (error instanceof UnfitFile) throw new UsageError(error.message);
     throw new UsageError(`${path} cannot be read (${reasonOf(error)}).`);
   }
-}
-
-function idIn(file: BatchFile): Pick<Batch, "id" | "hasUnread"> {
-  const { id, hasUnread } = idOf(file, digestOf);
-  return { id, hasUnread };
 }
 
 /**
