@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from "fastify";
-import { warsawDate } from "../core/date.ts";
 import type { FxError } from "../core/errors.ts";
 import { bulkType } from "../wire/bulk.ts";
 import { requireKnownHeaders, requireKnownParameters } from "../wire/known-names.ts";
@@ -8,7 +7,7 @@ import { hasLines, type Operation } from "../wire/operation.ts";
 import { operations } from "../wire/operations.ts";
 import { parseJson } from "../wire/requests.ts";
 import type { RefusalOf } from "./access.ts";
-import type { ApiOptions, HandlerContext, Handlers } from "./context.ts";
+import type { HandlerContext, Handlers } from "./context.ts";
 import { registerDocs } from "./docs.ts";
 import { toFxError } from "./errors.ts";
 import { accountHandlers } from "./handlers/accounts.ts";
@@ -21,32 +20,19 @@ import { exportHandlers } from "./handlers/export.ts";
 import { ledgerHandlers } from "./handlers/ledger.ts";
 import { rateHandlers } from "./handlers/rates.ts";
 import { serverHandlers } from "./handlers/server.ts";
-import type { Lifecycle } from "./lifecycle.ts";
-import { LongReads } from "./long-reads.ts";
-import type { Metrics } from "./metrics.ts";
 import { registerPage } from "./page.ts";
-import type { RateLimit } from "./rate-limit.ts";
 import { openReads } from "./reads.ts";
 import { refuseTrailers } from "./request-form.ts";
 
 /** In bytes, for a JSON body. */
 const bodyLimit = 16 * 1024;
-/** Reads that have not begun, at most: of lists, histories and tills, and of the whole journal. */
-const mostWaiting = { lists: 64, journal: 16 };
 
-/** The parts that routes share. */
-export interface Parts {
-  readonly app: FastifyInstance;
-  readonly metrics: Metrics;
-  readonly lifecycle: Lifecycle;
-  readonly limit: RateLimit | undefined;
-  /** By its origin, its token, or the rate limit. */
-  readonly refusalOf: RefusalOf;
-}
-
-/** Registers a route for each operation, and the pages. */
-export function registerRoutes({ app, ...parts }: Parts, options: ApiOptions): void {
-  const { probes, tokens, prefix = "" } = options;
+/**
+ * Registers a route for each operation, and the pages.
+ * @param refusalOf refuses by its origin, its token, or the rate limit
+ */
+export function registerRoutes(app: FastifyInstance, context: HandlerContext, refusalOf: RefusalOf): void {
+  const { probes, tokens, prefix, page } = context;
   const document = openApiDocument(probes.version, { prefix, tokens: tokens !== undefined });
   app.removeAllContentTypeParsers();
   // As text: after an error of a parser, Fastify closes the connection.
@@ -55,40 +41,26 @@ export function registerRoutes({ app, ...parts }: Parts, options: ApiOptions): v
     { parseAs: "string", bodyLimit },
     (_request: FastifyRequest, text: string, done: (error: null, text: string) => void) => done(null, text),
   );
-  const handlers = handlersOf(parts, options, document);
+  const handlers = handlersOf(context, document);
   for (const [id, operation] of Object.entries<Operation>(operations)) {
     app.register((routes, _options, registered) => {
       if (hasLines(operation, "body")) {
         routes.removeAllContentTypeParsers();
         routes.addContentTypeParser(bulkType, (_request, payload, done) => done(null, payload));
       }
-      routes.route(routeOf(operation, handlers[id as keyof Handlers], parts.refusalOf));
+      routes.route(routeOf(operation, handlers[id as keyof Handlers], refusalOf));
       registered();
     });
   }
   app.register((pages, _options, registered) => {
-    pages.addHook("onRequest", (request, _reply, next) => next(parts.refusalOf(request, "anyone")));
+    pages.addHook("onRequest", (request, _reply, next) => next(refusalOf(request, "anyone")));
     registerDocs(pages, document, prefix);
-    registerPage(pages, options.page, prefix);
+    registerPage(pages, page, prefix);
     registered();
   });
 }
 
-function handlersOf(
-  parts: Omit<Parts, "app" | "refusalOf">,
-  options: ApiOptions,
-  document: ReturnType<typeof openApiDocument>,
-): Handlers {
-  const context: HandlerContext = {
-    ...parts,
-    ...options,
-    prefix: options.prefix ?? "",
-    today: () => warsawDate(options.now()),
-    longReads: {
-      lists: new LongReads(mostWaiting.lists),
-      journal: new LongReads(mostWaiting.journal),
-    },
-  };
+function handlersOf(context: HandlerContext, document: ReturnType<typeof openApiDocument>): Handlers {
   const reads = openReads(context);
   return {
     ...accountHandlers(context, reads),

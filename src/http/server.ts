@@ -11,6 +11,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { DestinationStream } from "pino";
+import { warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { describeError, maskPesels } from "../core/mask.ts";
 import { isProbe } from "../wire/operation.ts";
@@ -20,13 +21,14 @@ import { Connections, whenOver } from "./connections.ts";
 import type { ApiOptions } from "./context.ts";
 import { answerError, answerMalformed } from "./errors.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import { openMetrics } from "./metrics.ts";
+import { LongReads } from "./long-reads.ts";
+import { type Metrics, openMetrics } from "./metrics.ts";
 import { corsOptions, type OriginOptions, openOriginCheck } from "./origin.ts";
 import { refuseOverload } from "./overload.ts";
 import { knownPath, withoutPrefix } from "./paths.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { formFault } from "./request-form.ts";
-import { type Parts, registerRoutes } from "./routes.ts";
+import { registerRoutes } from "./routes.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { traceOf } from "./trace.ts";
 
@@ -53,6 +55,8 @@ export interface ServerOptions extends ApiOptions, AccessOptions, OriginOptions 
   readonly silenceTimeoutMs?: number;
 }
 
+/** Reads that have not begun, at most: of lists, histories and tills, and of the whole journal. */
+const mostWaiting = { lists: 64, journal: 16 };
 const idleCheckMs = 50;
 const refusedCheckMs = 250;
 /** A certificate, with those below its authority, and its key; both PEM. */
@@ -111,14 +115,16 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const metrics = openMetrics(options);
   const limit = options.rateLimit ? new RateLimit(options.rateLimit) : undefined;
   const refusalOf = openRefusals(app, options, lifecycle, limit);
-  const begin = beginRequests({ app, metrics }, options, connections);
+  const begin = beginRequests(app, options, { metrics, connections });
   app.decorateRequest("outcome", undefined);
   app.decorateRequest("caller", undefined);
   app.addHook("onRequest", begin);
   if (options.cors !== undefined && options.cors.length > 0) app.register(cors, corsOptions(options.cors));
   refuseOverload(app, options.requestsAtMost);
   answerWithProblems(app, prefix, refusalOf);
-  registerRoutes({ app, metrics, lifecycle, limit, refusalOf }, options);
+  const today = () => warsawDate(options.now());
+  const longReads = { lists: new LongReads(mostWaiting.lists), journal: new LongReads(mostWaiting.journal) };
+  registerRoutes(app, { ...options, prefix, today, metrics, lifecycle, limit, longReads }, refusalOf);
   return app;
 }
 
@@ -152,9 +158,9 @@ function openRefusals(
 
 /** Returns the hook with which every request begins. It is logged and counted when it ends, however that is. */
 function beginRequests(
-  { app, metrics }: Pick<Parts, "app" | "metrics">,
+  app: FastifyInstance,
   { tls, log }: ServerOptions,
-  connections: Connections,
+  { metrics, connections }: { readonly metrics: Metrics; readonly connections: Connections },
 ) {
   const headers = { ...securityHeaders(tls !== undefined), "cache-control": "no-store" };
   const outcomes = new Set<Promise<void>>();

@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
+import type { FastifyBaseLogger } from "fastify";
 import { TokensInForce } from "../../src/cli/tokens/in-force.ts";
 import { createToken, isToken } from "../../src/cli/tokens/token.ts";
 import { newFolder } from "../support/folder.ts";
@@ -183,9 +184,10 @@ test("a file of tokens that is mounted by itself is refused once it was replaced
   try {
     const tokens = await TokensInForce.open(mounted);
     assert.equal(tokens.count, 1);
-    const faults: string[] = [];
+    const faults: unknown[] = [];
     const stop = new AbortController();
-    void tokens.follow({ onRead: () => {}, onFault: (reason) => faults.push(reason) }, stop.signal);
+    const log = { warn: ({ reason }: { reason: string }) => faults.push(reason) };
+    void tokens.follow(log as unknown as FastifyBaseLogger, stop.signal);
     assert.equal((await token("revoke till-3")).exit, 0);
     await until(() => faults.length > 0);
     stop.abort();

@@ -1,17 +1,11 @@
 import { timingSafeEqual } from "node:crypto";
+import type { FastifyBaseLogger } from "fastify";
 import type { Caller, Tokens } from "../../wire/role.ts";
 import { poll } from "../polling.ts";
 import { parseTokens, readTokenText } from "./file.ts";
 import { hashOf, isToken } from "./token.ts";
 
 const pollMs = 500;
-
-export interface TokenEvents {
-  /** The file has changed, and its tokens are in force now. */
-  onRead(count: number): void;
-  /** The file cannot be read any more. Its last tokens stay in force. */
-  onFault(reason: string): void;
-}
 
 /** The tokens of a file, which may change while they are in force: a change counts within a second. */
 export class TokensInForce implements Tokens {
@@ -30,16 +24,16 @@ export class TokensInForce implements Tokens {
     this.#path = path;
   }
 
-  follow({ onRead, onFault }: TokenEvents, signal: AbortSignal): Promise<void> {
+  /** Puts a changed file in force, until the signal. While it cannot be read, its last tokens stay in force. */
+  follow(log: FastifyBaseLogger, signal: AbortSignal): Promise<void> {
     const look = async () => {
-      if (await this.#read()) onRead(this.count);
+      if (await this.#read()) log.info({ tokens: this.count }, "tokens read again");
     };
-    const lost = (reason: string) => {
+    return poll(pollMs, signal, look, (reason) => {
       // The file that takes its place is read, even if its text is the same.
       this.#text = undefined;
-      onFault(reason);
-    };
-    return poll(pollMs, signal, look, lost);
+      log.warn({ reason }, "tokens not read again: the last ones stay in force");
+    });
   }
 
   get count(): number {

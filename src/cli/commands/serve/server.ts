@@ -16,7 +16,7 @@ import { isLoopback } from "../../../wire/plain-http.ts";
 import { describeFailure, reasonOf, UsageError } from "../../errors.ts";
 import { type Ledger, openLedger } from "../../open.ts";
 import { type Settings, settingNames } from "../../settings.ts";
-import { type TokenEvents, TokensInForce } from "../../tokens/in-force.ts";
+import { TokensInForce } from "../../tokens/in-force.ts";
 import { openLog } from "./log.ts";
 import { KeyPairFiles } from "./tls.ts";
 
@@ -89,7 +89,7 @@ export async function startServer(settings: Settings, start: ServerStart): Promi
   for (const event of early) event(app.log);
   const stopping = new AbortController();
   void tls?.follow(app.server as HttpsServer, app.log, stopping.signal);
-  void tokens?.follow(tokenEvents(app.log), stopping.signal);
+  void tokens?.follow(app.log, stopping.signal);
   const stop = async () => {
     stopping.abort();
     await stopWithin(app, settings.stopTimeout * 1000 + storeCloseMs);
@@ -175,13 +175,6 @@ function logRates(log: FastifyBaseLogger, event: RatesEvent): void {
     const { kind, ...facts } = event;
     log.warn(facts, `rates: ${kind}`);
   }
-}
-
-function tokenEvents(log: FastifyBaseLogger): TokenEvents {
-  return {
-    onRead: (count) => log.info({ tokens: count }, "tokens read again"),
-    onFault: (reason) => log.warn({ reason }, "tokens not read again: the last ones stay in force"),
-  };
 }
 
 function warnOfRisks({ db, host, tokens, tlsCert }: Settings, log: FastifyBaseLogger): void {
