@@ -135,10 +135,10 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       after(() => subject.rates.halt(undefined));
 
       test("A table that is not traded at is shown with its history and the reason", async () => {
-        const { table: shown, recorded, notTraded, notTradedCode } = await service.rates();
+        const { table: shown, recorded, notTraded } = await service.rates();
         assert.deepEqual(
-          [shown.number, recorded, notTraded, notTradedCode],
-          [table.number, true, reason, "too-old"],
+          [shown.number, recorded, notTraded],
+          [table.number, true, { code: "too-old", reason }],
         );
         assert.equal(
           (await service.rateHistory(terms("sell 1 USD for PLN").from, 9)).at(-1)?.number,
@@ -160,13 +160,13 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       test("Orders are refused with the reason and leave their keys free, and the rates and quotes go on", async () => {
         const pesel = await person();
         const order = { pesel, ...terms("sell 1 PLN for USD"), key: "suspended" };
-        const { suspension, notTraded, notTradedCode } = await service.changeTrading({
+        const { suspension, notTraded } = await service.changeTrading({
           reason,
           by: undefined,
         });
-        assert.deepEqual([suspension?.reason, notTradedCode], [reason, "suspended"]);
+        assert.deepEqual([suspension?.reason, notTraded?.code], [reason, "suspended"]);
         assert.deepEqual((await service.rates()).suspension, suspension);
-        await refuses(service.exchange(order), "trading-suspended", notTraded);
+        await refuses(service.exchange(order), "trading-suspended", notTraded?.reason);
         await service.quote(terms("sell 1 PLN for USD"));
         const resumed = await service.changeTrading({ reason: undefined, by: undefined });
         assert.equal(resumed.suspension, undefined);

@@ -127,10 +127,14 @@ export interface TableRules {
 /** Whether orders settle now. */
 export interface TradingState {
   /** Why no order settles; undefined if orders do. */
-  readonly notTraded: string | undefined;
-  /** The same as a code. */
-  readonly notTradedCode: NotTradedCode | undefined;
+  readonly notTraded: NotTraded | undefined;
   readonly suspension: Suspension | undefined;
+}
+
+/** A reason why no order settles, and the same in words. */
+export interface NotTraded {
+  readonly code: NotTradedCode;
+  readonly reason: string;
 }
 
 export interface LatestTable extends TradingState {
@@ -162,9 +166,7 @@ export interface RatesStatus {
   readonly recorded: boolean;
   readonly table: RateTable | undefined;
   /** Why no order settles now; undefined if orders do. */
-  readonly notTraded: string | undefined;
-  /** The same as a code. */
-  readonly notTradedCode: NotTradedCode | undefined;
+  readonly notTraded: NotTraded | undefined;
   /** Why there is no newer table, after a failed refresh or for a table that is held back. */
   readonly problem: string | undefined;
   /** The number of the newest table, if a check holds it back. */

@@ -226,7 +226,7 @@ function gaugesOf({ probes, now, certificateExpires }: MetricOptions): Gauges {
     ],
     fx_trading_suspended: [
       "1 while an operator has suspended trading, 0 otherwise; fx_trading is 0, too",
-      () => Number(probes.rates().notTradedCode === "suspended"),
+      () => Number(probes.rates().notTraded?.code === "suspended"),
     ],
     fx_rates_held_back: [
       "1 while a check holds the newest table back, 0 otherwise; /health/ready names it",

@@ -133,16 +133,9 @@ export class LedgerRates implements CurrentRates {
     const table = await this.#shown();
     const { source, effectiveDate } = table;
     const earlier = await this.#tablesOf(source, addDays(effectiveDate, -daysToPrevious), effectiveDate);
-    const { notTraded, notTradedCode } = this.#prices();
+    const { notTraded } = this.#prices();
     const suspension = this.#known.inForce?.suspension;
-    return {
-      table,
-      previous: earlier.at(-1),
-      recorded: !isLive(source),
-      notTraded,
-      notTradedCode,
-      suspension,
-    };
+    return { table, previous: earlier.at(-1), recorded: !isLive(source), notTraded, suspension };
   }
 
   async tables(days: number): Promise<readonly RateTable[]> {
@@ -155,13 +148,12 @@ export class LedgerRates implements CurrentRates {
 
   status(): RatesStatus {
     const { source, heldBack } = this.#known;
-    const { table, notTraded, notTradedCode } = this.#prices();
+    const { table, notTraded } = this.#prices();
     return {
       source: source.name,
       recorded: source.recorded,
       table,
       notTraded,
-      notTradedCode,
       problem: problemOf(this.#known),
       heldBack: heldBack?.table.number,
       clock: clockProblem(this.#known.aheadMs, source.name),

@@ -1,5 +1,5 @@
 import { addDays, type CalendarDate, warsawDate } from "../core/date.ts";
-import type { NotTradedCode, RateTable, TableInForce, TableRules } from "../core/rates.ts";
+import type { NotTraded, RateTable, TableInForce, TableRules } from "../core/rates.ts";
 import { suspensionText } from "../core/suspension.ts";
 import type { HeldBack } from "./judge.ts";
 import type { RateSource } from "./source.ts";
@@ -43,8 +43,7 @@ export interface Prices {
   /** Why no order could settle at it, even if trading is not suspended. */
   readonly unusable: string | undefined;
   /** Why no order settles. */
-  readonly notTraded: string | undefined;
-  readonly notTradedCode: NotTradedCode | undefined;
+  readonly notTraded: NotTraded | undefined;
 }
 
 /** Whether the ledger trades at this process's source. */
@@ -63,25 +62,14 @@ export function pricesOf(known: Known, now: Date): Prices {
   const { inForce } = known;
   const table = isOurs(known) ? inForce?.table : quotable(known, now);
   const problem = problemWith(table, known, now);
-  const unusable: Problem | undefined =
+  const unusable: NotTraded | undefined =
     inForce === undefined || isOurs(known)
       ? problem
       : { code: "other-source", reason: otherSource(inForce, known, now) };
-  const notTraded: Problem | undefined = inForce?.suspension
+  const notTraded: NotTraded | undefined = inForce?.suspension
     ? { code: "suspended", reason: suspensionText(inForce.suspension) }
     : unusable;
-  return {
-    table,
-    notQuoted: problem?.reason,
-    unusable: unusable?.reason,
-    notTraded: notTraded?.reason,
-    notTradedCode: notTraded?.code,
-  };
-}
-
-interface Problem {
-  readonly code: NotTradedCode;
-  readonly reason: string;
+  return { table, notQuoted: problem?.reason, unusable: unusable?.reason, notTraded };
 }
 
 /** The table of this process's own source, where the ledger has none of it. */
@@ -91,7 +79,7 @@ function quotable({ inForce, role, tables }: Known, now: Date): RateTable | unde
   return effectiveOn(warsawDate(now), tables).at(-1);
 }
 
-function problemWith(table: RateTable | undefined, known: Known, now: Date): Problem | undefined {
+function problemWith(table: RateTable | undefined, known: Known, now: Date): NotTraded | undefined {
   if (table === undefined) {
     return { code: "no-table", reason: `There is no rate table yet. ${noNewer(known, now)}` };
   }
@@ -178,7 +166,7 @@ export function newsOf(known: Known, now: Date): readonly RatesEvent[] {
   const { source, inForce, heldBack } = known;
   const { notTraded } = pricesOf(known, now);
   const news: RatesEvent[] = [];
-  if (notTraded !== undefined) news.push({ kind: "not-trading", problem: notTraded });
+  if (notTraded !== undefined) news.push({ kind: "not-trading", problem: notTraded.reason });
   else if (inForce !== undefined) news.push({ kind: "in-force", table: inForce.table });
   if (heldBack !== undefined) {
     news.push({ kind: "refused", table: heldBack.table.number, problem: problemOf(known) ?? "" });

@@ -54,11 +54,14 @@ const tradingFields = {
 const tradingJson = z.object(tradingFields).meta({ id: "Trading" });
 
 function tradingOf({ tradable, reason, reasonCode, suspension }: z.output<typeof tradingJson>): TradingState {
-  return { notTraded: tradable ? undefined : (reason ?? ""), notTradedCode: reasonCode, suspension };
+  const notTraded =
+    tradable || reasonCode === undefined ? undefined : { code: reasonCode, reason: reason ?? "" };
+  return { notTraded, suspension };
 }
 
-function tradingText({ notTraded, notTradedCode, suspension }: TradingState) {
-  return { tradable: notTraded === undefined, reason: notTraded, reasonCode: notTradedCode, suspension };
+function tradingText({ notTraded, suspension }: TradingState) {
+  const { code: reasonCode, reason } = notTraded ?? {};
+  return { tradable: notTraded === undefined, reason, reasonCode, suspension };
 }
 
 /** Whether orders are settled. */

@@ -49,18 +49,18 @@ export const ready = z
     rates: z.object({
       source,
       recorded: z.boolean(),
-      table: tableNumber.nullable(),
-      effectiveDate: date.nullable(),
+      table: orNull(tableNumber),
+      effectiveDate: orNull(date),
       tradable: z.boolean().meta({ description: "Whether orders are settled now" }),
-      reason: z.string().nullable().meta({ description: "Why no orders are settled; null if they are" }),
+      reason: orNull(z.string()).meta({ description: "Why no orders are settled; null if they are" }),
       reasonCode,
       heldBack: orNull(tableNumber).meta({
         description: "The number of the newest table, if a check holds it back",
       }),
-      problem: z.string().nullable().meta({
+      problem: orNull(z.string()).meta({
         description: "Why there is no newer table: the source does not answer, or a table is held back",
       }),
-      clock: z.string().nullable().meta({
+      clock: orNull(z.string()).meta({
         description: "How far the server's clock is from the source's, if that is more than five minutes",
       }),
     }),

@@ -154,16 +154,17 @@ describe("the rate table", () => {
   }
 
   test("fx_trading is 0 where orders do not settle", async () => {
-    assert.match(await gauges("2026-06-08T12:00:00Z", { notTraded: "It is too old." }), /^fx_trading 0$/m);
+    const notTraded = { code: "too-old", reason: "It is too old." } as const;
+    assert.match(await gauges("2026-06-08T12:00:00Z", { notTraded }), /^fx_trading 0$/m);
     assert.match(await gauges("2026-06-08T12:00:00Z", {}), /^fx_trading 1$/m);
   });
 
   test("fx_trading_suspended tells a suspension from any other reason why orders do not settle", async () => {
-    for (const [notTradedCode, value] of [
+    for (const [code, value] of [
       ["suspended", 1],
       ["too-old", 0],
     ] as const) {
-      const text = await gauges("2026-06-08T12:00:00Z", { notTraded: "Why.", notTradedCode });
+      const text = await gauges("2026-06-08T12:00:00Z", { notTraded: { code, reason: "Why." } });
       assert.match(text, new RegExp(`^fx_trading_suspended ${value}$`, "m"));
     }
   });

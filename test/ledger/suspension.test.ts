@@ -35,7 +35,7 @@ for (const adapter of adapters) {
       const answers = await Promise.all(
         requests.map((request, index) => services[index % 2 === 0 ? 0 : 1].changeTrading(request)),
       );
-      assert.ok(answers.every(({ notTradedCode }) => notTradedCode === "suspended"));
+      assert.ok(answers.every(({ notTraded }) => notTraded?.code === "suspended"));
       const reasons = new Set(requests.map(({ reason }) => reason));
       assert.ok(reasons.has((await services[0].rates()).suspension?.reason ?? ""));
       assert.deepEqual((await services[1].audit()).findings, []);
@@ -49,8 +49,8 @@ for (const adapter of adapters) {
       await here.changeTrading(suspend("The bank corrects its table", "anna"));
       const reason = `Trading has been suspended since ${now.toISOString()}: The bank corrects its table`;
       await refuses(there.exchange({ ...buy, key: "later" }), "trading-suspended", reason);
-      const { notTraded, notTradedCode, suspension } = await there.rates();
-      assert.deepEqual([notTraded, notTradedCode], [reason, "suspended"]);
+      const { notTraded, suspension } = await there.rates();
+      assert.deepEqual(notTraded, { code: "suspended", reason });
       assert.deepEqual(suspension, { reason: "The bank corrects its table", by: "anna", since: now });
       await there.quote(terms("buy 1 USD for PLN"));
       await there.createAccount(opening({ index: 1 }));

@@ -125,7 +125,7 @@ describe("a start", () => {
     works(false);
     const rates = await openLive(await standIn(older), { ledger });
     assert.match((await rates.events.next("failed")).problem, /disk is full/);
-    assert.match(rates.status().notTraded ?? "", /disk is full/);
+    assert.match(rates.status().notTraded?.reason ?? "", /disk is full/);
     works(true);
     await rates.events.next("in-force");
     assert.equal(await quoted(rates), older.no);
@@ -354,7 +354,10 @@ describe("a ledger of another source", () => {
     await bank.mode("refuses");
     const { table, recorded, notTraded } = await (await openLive(bank, { ledger })).latest();
     assert.deepEqual([table.number, recorded], [demo.number, true]);
-    assert.match(notTraded ?? "", /^The ledger trades at the rates of demo, and this fx has those of http/);
+    assert.match(
+      notTraded?.reason ?? "",
+      /^The ledger trades at the rates of demo, and this fx has those of http/,
+    );
   });
 
   test("A change of source puts the new source's table in force, whatever its date and number", async () => {

@@ -8,6 +8,7 @@ import { type Pesel, parsePesel } from "../../src/core/pesel.ts";
 import {
   type Acceptance,
   type CurrentRates,
+  type NotTraded,
   noFetches,
   type RateTable,
   type TableInForce,
@@ -58,7 +59,10 @@ export function fixedRates(
     if (halted !== undefined) throw new FxError("rates-unavailable", halted);
     return last();
   };
-  const codeOf = () => (halted !== undefined ? "too-old" : own === undefined ? "no-table" : undefined);
+  const notTraded = (): NotTraded | undefined => {
+    if (halted !== undefined) return { code: "too-old", reason: halted };
+    return own === undefined ? { code: "no-table", reason: "There is no rate table yet." } : undefined;
+  };
   const forOrder = (inForce: TableInForce | undefined) => {
     current();
     if (inForce !== undefined) return inForce.table;
@@ -80,10 +84,9 @@ export function fixedRates(
       const previous = (await ledger?.tables({ source, since: "0001-01-01", before }))?.at(-1);
       const shown = { table, previous, recorded: true };
       const suspension = (await ledger?.inForce())?.suspension;
-      if (suspension === undefined) {
-        return { ...shown, suspension, notTraded: halted, notTradedCode: codeOf() };
-      }
-      return { ...shown, suspension, notTraded: suspensionText(suspension), notTradedCode: "suspended" };
+      if (suspension === undefined) return { ...shown, suspension, notTraded: notTraded() };
+      const reason = suspensionText(suspension);
+      return { ...shown, suspension, notTraded: { code: "suspended", reason } };
     },
     refresh: async () => {},
     tables: async (days) => {
@@ -95,8 +98,7 @@ export function fixedRates(
       source: "fixed",
       recorded: true,
       table: own,
-      notTraded: halted ?? (own === undefined ? "There is no rate table yet." : undefined),
-      notTradedCode: codeOf(),
+      notTraded: notTraded(),
       problem: undefined,
       clock: undefined,
       heldBack: undefined,

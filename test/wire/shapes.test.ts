@@ -59,7 +59,7 @@ describe("figures over the wire", () => {
   });
 
   test("rates keep every published place", () => {
-    const traded = { notTraded: undefined, notTradedCode: undefined, suspension: undefined };
+    const traded = { notTraded: undefined, suspension: undefined };
     const { rates } = ratesShape.encode({ table, previous: table, recorded: true, ...traded });
     assert.deepEqual(
       rates.find(({ symbol }) => symbol === "HUF"),
@@ -73,14 +73,14 @@ describe("figures over the wire", () => {
     const suspension = { reason: "The bank corrects its table", by: "anna", since: now };
     for (const why of [
       traded,
-      { ...traded, notTraded: "It is too old.", notTradedCode: "too-old" as const },
-      { notTraded: "It is suspended.", notTradedCode: "suspended" as const, suspension },
+      { ...traded, notTraded: { code: "too-old", reason: "It is too old." } as const },
+      { notTraded: { code: "suspended", reason: "It is suspended." } as const, suspension },
     ]) {
       const inForce = { table, previous: table, recorded: why === traded, ...why };
       const back = overTheWire(ratesShape, inForce);
       assert.equal(back.previous?.rates.size, table.rates.size);
-      const { recorded, notTraded, notTradedCode, suspension } = back;
-      assert.deepEqual([recorded, { notTraded, notTradedCode, suspension }], [inForce.recorded, why]);
+      const { recorded, notTraded, suspension } = back;
+      assert.deepEqual([recorded, { notTraded, suspension }], [inForce.recorded, why]);
     }
   });
 

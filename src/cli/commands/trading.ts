@@ -46,7 +46,7 @@ async function tell(context: Context, { json }: CommandOptions, state: TradingSt
   const { stdout } = context.terminal;
   const { notTraded, suspension } = state;
   if (suspension === undefined) {
-    const shown = notTraded === undefined ? "orders are settled" : `no order is settled. ${notTraded}`;
+    const shown = notTraded === undefined ? "orders are settled" : `no order is settled. ${notTraded.reason}`;
     return writeRecord(stdout, [["trading", shown]]);
   }
   const { reason, by, since } = suspension;

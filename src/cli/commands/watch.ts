@@ -97,7 +97,7 @@ function textOf(screen: Screen, { board, account }: Page): string {
       : prose(`${account.name} ${account.surname}, ${maskPesels(account.pesel)}`, screen.paint.bold) +
           prose(balancesText(screen, account)),
     prose(tableLine(board.inForce)) +
-      (notTraded === undefined ? "" : prose(`Not traded at: ${notTraded}`, screen.paint.yellow)),
+      (notTraded === undefined ? "" : prose(`Not traded at: ${notTraded.reason}`, screen.paint.yellow)),
     boardText(screen, board),
   );
 }

@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from "../../wire/openapi.ts";
-import type { ReadyJson, TokenJson } from "../../wire/server.ts";
+import { ready as shape, type TokenJson } from "../../wire/server.ts";
 import { sendHead, sendJson, settledWithin } from "../answers.ts";
 import type { Handler, HandlerContext } from "../context.ts";
 import type { Probes } from "../metrics.ts";
@@ -15,13 +15,13 @@ export function serverHandlers(
   const live: Handler = async (_request, reply) => sendJson(reply, { status: "live" });
 
   const ready: Handler = async (_request, reply) => {
-    const { source, recorded, table, notTraded, notTradedCode, heldBack, problem, clock } = probes.rates();
+    const { source, recorded, table, notTraded, heldBack, problem, clock } = probes.rates();
     const status = lifecycle.draining
       ? "draining"
       : (await answersInTime(probes))
         ? "ready"
         : "store-unavailable";
-    const body: ReadyJson = {
+    const body = shape.encode({
       status,
       version: probes.version,
       store: probes.store,
@@ -29,16 +29,14 @@ export function serverHandlers(
       rates: {
         source,
         recorded,
-        table: table?.number ?? null,
-        effectiveDate: table?.effectiveDate ?? null,
+        table: table?.number,
+        effectiveDate: table?.effectiveDate,
         tradable: notTraded === undefined,
-        reason: notTraded ?? null,
-        reasonCode: notTradedCode ?? null,
-        heldBack: heldBack ?? null,
-        problem: problem ?? null,
-        clock: clock ?? null,
+        reason: notTraded?.reason,
+        reasonCode: notTraded?.code,
+        ...{ heldBack, problem, clock },
       },
-    };
+    });
     return sendJson(reply, body, status === "ready" ? 200 : 503);
   };
 

@@ -17,22 +17,9 @@ import { flagOf, type Settings, variableOf } from "../../settings.ts";
 import { type StoreTarget, withoutSecrets } from "../../target.ts";
 import { readTokenFile } from "../../tokens/file.ts";
 
-type Subject =
-  | "environment"
-  | "serve"
-  | "tokens"
-  | "db"
-  | "server"
-  | "token"
-  | "store"
-  | "schema"
-  | "table"
-  | "trading"
-  | "bank"
-  | "clock";
-
 export interface Check {
-  readonly check: Subject;
+  /** What was examined. */
+  readonly check: string;
   readonly ok: boolean;
   readonly detail: string;
 }
@@ -62,22 +49,22 @@ export async function examine({ settings, ignored }: Config): Promise<readonly C
   return checks.flat();
 }
 
-function fine(check: Subject, detail: string): Check {
+function fine(check: string, detail: string): Check {
   return { check, ok: true, detail };
 }
 
-function wrong(check: Subject, detail: string): Check {
+function wrong(check: string, detail: string): Check {
   return { check, ok: false, detail: maskPesels(detail).replace(/\.$/, "") };
 }
 
-function failed(check: Subject, error: unknown): Check {
+function failed(check: string, error: unknown): Check {
   const { message, hint } = describeFailure(error);
   return wrong(check, hint === null ? message : `${message} ${hint}`);
 }
 
 /** An examination that fails is a check that is wrong. */
 async function attempt(
-  check: Subject,
+  check: string,
   examination: () => Promise<readonly Check[]>,
 ): Promise<readonly Check[]> {
   try {
@@ -122,15 +109,14 @@ async function examineServer(url: string, { token, allowPlainHttp }: Settings): 
     const { rates } = data;
     const isGone = data.store === "memory" ? " (gone when it ends)" : "";
     const state = `${transport.target}: ${data.status}, fx ${data.version}, store ${data.store}${isGone}, rates ${rates.source}`;
-    const problem = rates.problem ?? undefined;
     // Without a table, the check of the table has the reason.
-    const isKnown = problem !== undefined || (!rates.recorded && rates.table !== null);
+    const isKnown = rates.problem !== undefined || (!rates.recorded && rates.table !== undefined);
     return [
       (data.status === "ready" ? fine : wrong)("server", state),
       ...(await attempt("token", () => examineToken(transport, token))),
       schemaCheck(data.schemaVersion, "the server"),
       ...(await attempt("table", () => examineTable(service))),
-      ...(isKnown ? [bankCheck(problem, `${rates.source}, asked by the server`)] : []),
+      ...(isKnown ? [bankCheck(rates.problem, `${rates.source}, asked by the server`)] : []),
       rates.clock ? wrong("clock", rates.clock) : compareClocks(String(headers.date), receivedAt),
     ];
   } finally {
@@ -156,7 +142,7 @@ async function examineToken(transport: Transport, sent: string | undefined): Pro
 
 async function examineStore(target: StoreTarget, settings: Settings): Promise<readonly Check[]> {
   try {
-    const { service, store, rates } = await openLedger(target, settings, { access: "read", role: "read" });
+    const { service, store } = await openLedger(target, settings, { access: "read", role: "read" });
     try {
       await store.ping();
       const { checks, clock } = await examineSource(settings.rates, store);
@@ -165,7 +151,7 @@ async function examineStore(target: StoreTarget, settings: Settings): Promise<re
         schemaCheck(schemaVersion, `this fx ${packageJson.version}`),
         ...(await attempt("table", () => examineTable(service))),
         ...checks,
-        clock ? wrong("clock", clock) : examineClock(rates.status().table?.effectiveDate, new Date()),
+        clock ? wrong("clock", clock) : fine("clock", `${warsawDate(new Date())} in Warsaw`),
       ];
     } finally {
       await service.close();
@@ -183,7 +169,9 @@ function schemaCheck(version: number, writer: string): Check {
 
 async function examineTable(service: ExchangeService): Promise<readonly Check[]> {
   const { table, recorded, notTraded, suspension } = await service.rates();
-  if (notTraded !== undefined) return [wrong(suspension === undefined ? "table" : "trading", notTraded)];
+  if (notTraded !== undefined) {
+    return [wrong(suspension === undefined ? "table" : "trading", notTraded.reason)];
+  }
   const { number, effectiveDate, source } = table;
   const days = Math.round((Date.parse(warsawDate(new Date())) - Date.parse(effectiveDate)) / dayMs);
   const age = days === 0 ? "of today" : days === 1 ? "1 day old" : `${days} days old`;
@@ -214,11 +202,4 @@ export function compareClocks(date: string, now: Date): Check {
   if (Math.abs(differenceMs) <= clockToleranceMs) return fine("clock", "as the server's");
   const seconds = Math.round(Math.abs(differenceMs) / 1000);
   return wrong("clock", `${seconds} s ${differenceMs < 0 ? "behind" : "ahead of"} the server's`);
-}
-
-/** No table takes effect in the future, so one that seems to shows a clock that is behind. */
-export function examineClock(newestTable: string | undefined, now: Date): Check {
-  const today = warsawDate(now);
-  if (newestTable === undefined || newestTable <= today) return fine("clock", `${today} in Warsaw`);
-  return wrong("clock", `${today} in Warsaw, before the table's ${newestTable}`);
 }

@@ -72,7 +72,7 @@ async function showHistory(
 
 function warnIfNotTraded({ terminal }: Context, { notTraded }: LatestTable, json: boolean): void {
   if (notTraded === undefined) return;
-  tellWarning(terminal, `No order is settled at this table. ${notTraded}`, json);
+  tellWarning(terminal, `No order is settled at this table. ${notTraded.reason}`, json);
 }
 
 const historyColumns: readonly Column<RateOfTable>[] = [

@@ -63,7 +63,7 @@ export function defineServe(program: FxCommand, context: Context): void {
 function serverPairs(server: RunningServer, settings: Settings, isRich: boolean): Pairs {
   const { source, recorded, table, notTraded, problem, clock } = server.rates();
   const inForce = table === undefined ? "no table yet" : `table ${table.number} of ${table.effectiveDate}`;
-  const notes = [notTraded === undefined ? problem : `No order is settled. ${notTraded}`, clock];
+  const notes = [notTraded === undefined ? problem : `No order is settled. ${notTraded.reason}`, clock];
   const state = [inForce, ...notes.filter((note) => note !== undefined)].join(". ").replace(/\.\. /g, ". ");
   const tokens: Pairs =
     settings.tokens === undefined ? [] : [["tokens", `${server.tokenCount}, of ${settings.tokens}`]];

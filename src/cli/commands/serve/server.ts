@@ -209,7 +209,8 @@ async function reload(
   if (waiting.length > 0) log.warn({ settings: waiting }, "these settings take effect at the next start");
   log.level = next.logLevel ?? "info";
   await rates.refresh({ maxAgeDays: next.maxTableAge, acceptTable: next.acceptTable });
-  const { table, notTraded: reason, problem } = rates.status();
+  const { table, notTraded, problem } = rates.status();
+  const reason = notTraded?.reason;
   log.info({ table: table?.number, trading: reason === undefined, reason, problem }, "settings read again");
 }
 
