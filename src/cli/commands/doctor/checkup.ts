@@ -18,7 +18,6 @@ import { type StoreTarget, withoutSecrets } from "../../target.ts";
 import { readTokenFile } from "../../tokens/file.ts";
 
 export interface Check {
-  /** What was examined. */
   readonly check: string;
   readonly ok: boolean;
   readonly detail: string;
