@@ -6,15 +6,14 @@ import { type CurrencyCode, pln } from "../src/core/currency.ts";
 import { FxError } from "../src/core/errors.ts";
 import type { Pesel } from "../src/core/pesel.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../src/core/service.ts";
-import type { Subject } from "./service.contract.ts";
 import { adult, decimal, opening, terms } from "./support/fixture.ts";
 import { answersTo, codesOf, dryRunOf } from "./support/service.ts";
 
 /** The part about many orders and openings at once. `person` opens a new account with 1000 PLN. */
-export function describeBulks(subjectNow: () => Subject, person: () => Promise<Pesel>): void {
+export function describeBulks(serviceNow: () => ExchangeService, person: () => Promise<Pesel>): void {
   let service: ExchangeService;
   before(() => {
-    service = subjectNow().service;
+    service = serviceNow();
   });
 
   const run = (...chunks: (readonly BulkLine[])[]) => answersTo(service, ...chunks);

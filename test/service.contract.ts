@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { FxError } from "../src/core/errors.ts";
 import { provenBy } from "../src/core/proof.ts";
 import type { AccountHead, BulkLine, ExchangeService } from "../src/core/service.ts";
 import { sha256 } from "../src/ledger/rows.ts";
+import { describeCases } from "./service/cases.ts";
 import { describeBooks } from "./service-books.contract.ts";
 import { describeBulks } from "./service-bulk.contract.ts";
-import { cash, describeChanges } from "./service-changes.contract.ts";
-import { describePast } from "./service-past.contract.ts";
-import { describeTokens } from "./service-tokens.contract.ts";
-import { adult, type fixedRates, opening, table, terms } from "./support/fixture.ts";
-import { answersTo, plain, refuses, texts } from "./support/service.ts";
+import { adult, type fixedRates, opening, terms } from "./support/fixture.ts";
+import { answersTo, cash, refuses } from "./support/service.ts";
 
 export interface Subject {
   readonly service: ExchangeService;
@@ -19,21 +17,31 @@ export interface Subject {
   readonly clock: { now: Date };
   /** The service as a caller with the token of this name sees it, or without a token. */
   as(by: string | undefined): ExchangeService;
-  close(): Promise<void>;
 }
 
-/** The contract of every ExchangeService, local or remote: the same outcomes, codes and messages. */
-export function describeExchangeService(name: string, open: () => Promise<Subject>): void {
+/** Opens a service over a new ledger, which lives until the end of the test. */
+export type Open = (t: Pick<TestContext, "after">) => Promise<Subject>;
+
+/**
+ * The contract of every ExchangeService, local or remote: the same outcomes, codes and messages. Most of it are the cases
+ * in test/service.
+ */
+export function describeExchangeService(name: string, open: Open, mayWrite = false): void {
   describe(name, () => {
     let subject: Subject;
     let service: ExchangeService;
     let people = 0;
 
+    const cleanUps: (() => unknown)[] = [];
     before(async () => {
-      subject = await open();
+      subject = await open({ after: (cleanUp) => void cleanUps.push(cleanUp as () => unknown) });
       service = subject.service;
     });
-    after(() => subject.close());
+    after(async () => {
+      for (const cleanUp of cleanUps.reverse()) await cleanUp();
+    });
+
+    describeCases(open, mayWrite);
 
     /** Opens a new account with this much PLN. */
     async function person(pln = "1000") {
@@ -42,30 +50,7 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       return adult(people);
     }
 
-    describe("opening an account", () => {
-      test("an account is opened with one balance in PLN", async () => {
-        const pesel = await person("12.30");
-        const { name, surname, balances, ...rest } = await service.account(pesel);
-        assert.deepEqual([name, surname, texts(balances)], ["Jan", "Kowalski", ["12.30 PLN"]]);
-        assert.equal(rest.pesel, pesel);
-      });
-
-      test("an unknown account is told as such", async () => {
-        await refuses(
-          service.account(adult(9999)),
-          "account-not-found",
-          "There is no account for this PESEL.",
-        );
-      });
-    });
-
     describe("exchanging", () => {
-      test("the account after the exchange is the account that is read", async () => {
-        const pesel = await person();
-        const { account } = await service.exchange({ pesel, ...terms("sell 100 PLN for CHF") });
-        assert.deepEqual(plain(await service.account(pesel)), plain(account));
-      });
-
       test("a quote of any terms is what the order that follows it does, or the same refusal", async () => {
         const codes = ["PLN", "USD", "EUR", "JPY", "HUF", "XDR"];
         const pesel = await person("1000000000");
@@ -108,72 +93,6 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       });
     });
 
-    describe("without usable rates", () => {
-      before(() => subject.rates.use(undefined));
-      after(() => subject.rates.use(table));
-
-      test("Without usable rates, orders, quotes and rates say so, and when to try again", async () => {
-        const pesel = await person();
-        const order = terms("sell 1 PLN for USD");
-        const asked = [
-          () => service.exchange({ pesel, ...order }),
-          () => service.quote(order),
-          () => service.rates(),
-          () => service.rateHistory(order.to, 9),
-          () => service.rateTables(9),
-        ];
-        for (const ask of asked) {
-          const error = await refuses(ask(), "rates-unavailable", "There is no rate table yet.");
-          assert.equal(error.retryAfterSeconds, 7);
-        }
-      });
-    });
-
-    describe("with a table that is not traded at", () => {
-      const reason = "The newest rate table is too old.";
-      before(() => subject.rates.halt(reason));
-      after(() => subject.rates.halt(undefined));
-
-      test("A table that is not traded at is shown with its history and the reason", async () => {
-        const { table: shown, recorded, notTraded } = await service.rates();
-        assert.deepEqual(
-          [shown.number, recorded, notTraded],
-          [table.number, true, { code: "too-old", reason }],
-        );
-        assert.equal(
-          (await service.rateHistory(terms("sell 1 USD for PLN").from, 9)).at(-1)?.number,
-          table.number,
-        );
-      });
-
-      test("Orders and quotes at a table that is not traded at are refused, with the reason", async () => {
-        const order = terms("sell 1 PLN for USD");
-        await refuses(service.exchange({ pesel: await person(), ...order }), "rates-unavailable", reason);
-        await refuses(service.quote(order), "rates-unavailable", reason);
-      });
-    });
-
-    describe("while trading is suspended", () => {
-      const reason = "The bank corrects its table";
-      after(() => service.changeTrading({ reason: undefined, by: undefined }));
-
-      test("Orders are refused with the reason and leave their keys free, and the rates and quotes go on", async () => {
-        const pesel = await person();
-        const order = { pesel, ...terms("sell 1 PLN for USD"), key: "suspended" };
-        const { suspension, notTraded } = await service.changeTrading({
-          reason,
-          by: undefined,
-        });
-        assert.deepEqual([suspension?.reason, notTraded?.code], [reason, "suspended"]);
-        assert.deepEqual((await service.rates()).suspension, suspension);
-        await refuses(service.exchange(order), "trading-suspended", notTraded?.reason);
-        await service.quote(terms("sell 1 PLN for USD"));
-        const resumed = await service.changeTrading({ reason: undefined, by: undefined });
-        assert.equal(resumed.suspension, undefined);
-        assert.equal((await service.exchange(order)).replayed, false);
-      });
-    });
-
     describe("the proof of a receipt", () => {
       test("The proof of a receipt leads from its entry to the head that a checkpoint has", async () => {
         const pesel = await person();
@@ -200,101 +119,16 @@ export function describeExchangeService(name: string, open: () => Promise<Subjec
       });
     });
 
-    describe("an idempotency key", () => {
-      test("A key makes an opening that is sent again have no second effect", async () => {
-        const first = opening({ index: 8000, key: "open-1" });
-        const { receiptId, replayed } = await service.createAccount(first);
-        assert.equal(replayed, false);
-        assert.deepEqual(await service.createAccount(first), { receiptId, replayed: true });
-        await refuses(service.createAccount({ ...first, key: undefined }), "account-exists");
-        await refuses(service.createAccount({ ...first, key: "open-2" }), "account-exists");
-        await refuses(service.createAccount({ ...first, name: "Ewa" }), "idempotency-key-reused");
-        const order = { pesel: adult(8000), ...terms("sell 1 PLN for USD"), key: "open-1" };
-        await refuses(service.exchange(order), "idempotency-key-reused");
-      });
-
-      test("A key of an opening is the same however the marks of a name are written", async () => {
-        const asked = (name: string) => service.createAccount(opening({ index: 8001, key: "open-1", name }));
-        await asked("Zo\u0301sia");
-        assert.equal((await asked("Z\u00f3sia")).replayed, true);
-        assert.equal((await service.account(adult(8001))).name, "Z\u00f3sia");
-      });
-
-      test("A key makes an order that is sent again have no second effect, and the first answer, also when the money and the rates are gone", async () => {
-        const pesel = await person();
-        const order = { pesel, ...terms("sell 10 PLN for USD"), key: "k" };
-        const first = await service.exchange(order);
-        await service.exchange({ pesel, ...terms("sell 990 PLN for USD") });
-        await subject.rates.use(undefined);
-        try {
-          const second = await service.exchange(order);
-          assert.equal(second.replayed, true);
-          assert.equal(second.receiptId, first.receiptId);
-          assert.deepEqual(plain(second.account), plain(first.account));
-        } finally {
-          await subject.rates.use(table);
-        }
-        assert.deepEqual(await balances(pesel), ["0.00 PLN", "270.26 USD"]);
-      });
-
-      test("A key is refused for an order of another amount, side or currency, and takes 10 and 10.00 for the same", async () => {
-        const pesel = await person();
-        const order = (words: string) => service.exchange({ pesel, ...terms(words), key: 'a"\\b' });
-        await order("sell 10 PLN for USD");
-        for (const words of ["sell 11 PLN for USD", "buy 10 USD for PLN", "sell 10 PLN for EUR"]) {
-          await refuses(
-            order(words),
-            "idempotency-key-reused",
-            "This Idempotency-Key was used on this account for another request. Use a new key for a new request.",
-          );
-        }
-        assert.equal((await order("sell 10.00 pln for usd")).replayed, true);
-        assert.deepEqual(await balances(pesel), ["990.00 PLN", "2.70 USD"]);
-      });
-
-      test('The key "undefined" is a key like any other, and an order without a key is another order', async () => {
-        const pesel = await person();
-        const order = { pesel, ...terms("sell 10 PLN for USD") };
-        const keys = [undefined, "undefined", undefined];
-        const answers = await Promise.all(keys.map((key) => service.exchange({ ...order, key })));
-        assert.ok(answers.every(({ replayed }) => !replayed));
-      });
-
-      test("A key that is sent again disturbs no order at the same time", async () => {
-        const pesel = await person();
-        const order = { pesel, ...terms("sell 10 PLN for USD"), key: "one" };
-        const { receiptId } = await service.exchange(order);
-        const keys = ["two", "one", "three"];
-        const answers = await Promise.all(keys.map((key) => service.exchange({ ...order, key })));
-        assert.deepEqual(
-          answers.map(({ replayed }) => replayed),
-          [false, true, false],
-        );
-        assert.equal(answers[1]?.receiptId, receiptId);
-        assert.deepEqual((await service.statement(pesel, { limit: 10 })).items.length, 4);
-      });
-
-      test("A key used twice at once has one effect", async () => {
-        const pesel = await person();
-        const order = { pesel, ...terms("sell 10 PLN for USD"), key: "twice" };
-        const [one, two] = await Promise.all([service.exchange(order), service.exchange(order)]);
-        assert.deepEqual(plain(one.account), plain(two.account));
-        assert.deepEqual([one.replayed, two.replayed].sort(), [false, true]);
-        assert.deepEqual(await balances(pesel), ["990.00 PLN", "2.70 USD"]);
-      });
+    test("A receipt is refused by a beginning of its id that several have, of which two are named", async () => {
+      const { receiptId } = await service.exchange({ pesel: await person(), ...terms("buy 1 USD for PLN") });
+      const several =
+        /^More than one receipt begins like this, such as \S{36} and \S{36}\. Give more of the id\.$/;
+      await refuses(service.receipt(receiptId.slice(0, 8)), "invalid-request", several);
     });
 
-    describeBooks(() => subject, person);
-    describeBulks(() => subject, person);
-    describeChanges(() => subject, person);
-    describeTokens(() => subject, person);
-    describePast(() => subject);
-
+    describeBooks(() => service, person);
+    describeBulks(() => service, person);
     const toldBy = (answer: unknown) =>
       answer instanceof FxError ? [answer.code, answer.message] : "no refusal";
-
-    async function balances(pesel: ReturnType<typeof adult>): Promise<string[]> {
-      return texts((await service.account(pesel)).balances);
-    }
   });
 }

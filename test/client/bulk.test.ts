@@ -7,12 +7,11 @@ import { type AnswerCode, answerCodes, FxError, isOfRequest } from "../../src/co
 import type { BulkAnswer, BulkLine } from "../../src/core/service.ts";
 import { bulkType } from "../../src/wire/bulk.ts";
 import { encodeProblem, statusOf } from "../../src/wire/problem.ts";
-import { cash } from "../service-changes.contract.ts";
 import { clientOf } from "../support/client.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
 import { openGate } from "../support/gate.ts";
 import { startServer } from "../support/server.ts";
-import { answersTo, joined } from "../support/service.ts";
+import { answersTo, cash, joined } from "../support/service.ts";
 import {
   listen,
   openHttpStandIn,

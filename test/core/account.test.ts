@@ -12,9 +12,9 @@ import {
   requireAdult,
 } from "../../src/core/account.ts";
 import { type CurrencyCode, pln } from "../../src/core/currency.ts";
-import { houseNumber } from "../../src/core/house.ts";
+import { houseNumber, housePlaces } from "../../src/core/house.ts";
 import { balanceLimit, formatMoney, type Money } from "../../src/core/money.ts";
-import type { Pesel } from "../../src/core/pesel.ts";
+import { type Pesel, parsePesel } from "../../src/core/pesel.ts";
 import { money } from "../support/entries.ts";
 import { adult, decimal, peselOf, today } from "../support/fixture.ts";
 
@@ -208,7 +208,7 @@ test("The balances of an account can be filled to the limit and not over it", ()
 });
 
 describe("the house's own money", () => {
-  for (const place of ["cash", "bank"] as const) {
+  for (const place of housePlaces) {
     test(`The house has an account for its ${place} before its first entry, open and without money`, () => {
       const pesel = houseNumber(place);
       assert.deepEqual(accountBeforeEntries(pesel), {
@@ -217,6 +217,12 @@ describe("the house's own money", () => {
       });
     });
   }
+
+  test("The numbers of the house's accounts are no PESELs", () => {
+    for (const place of housePlaces) {
+      assert.throws(() => parsePesel(houseNumber(place), today), { code: "invalid-pesel" });
+    }
+  });
 
   test("A customer has no account before its first entry", () => {
     assert.equal(accountBeforeEntries(adult()), undefined);

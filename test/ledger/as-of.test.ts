@@ -7,12 +7,10 @@ import { newEntryId } from "../../src/ledger/ids.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
-import { cash } from "../service-changes.contract.ts";
 import { engines } from "../support/adapters.ts";
 import { appending, emptyAccount, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
-import { openInstance } from "../support/server.ts";
-import { texts } from "../support/service.ts";
+import { cash, texts } from "../support/service.ts";
 
 const minutes = (count: number) => new Date(Date.UTC(2026, 5, 8, 12, count));
 
@@ -82,20 +80,6 @@ for (const { name, open } of engines) {
     }
   });
 }
-
-test("An account at a time is found by its present name, and has the name of that time", async () => {
-  const { service, clock } = await openInstance();
-  for (const index of [0, 1]) await service.createAccount(opening({ index }));
-  const at = clock.now;
-  clock.now = new Date(at.getTime() + 60_000);
-  await service.change({ kind: "renaming", pesel: adult(), name: "Ewa", surname: "Wilk" });
-  const { items } = await service.accounts({ limit: 9, at, name: ["ewa"] });
-  assert.deepEqual(
-    items.map(({ pesel, surname }) => [pesel, surname]),
-    [[adult(), opening().surname]],
-  );
-  await service.close();
-});
 
 test("A list at a past time reads 50 accounts at most before others have their turn", async (t) => {
   const store = openSqlite(":memory:");

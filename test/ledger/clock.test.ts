@@ -1,23 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import type { Change } from "../../src/core/change.ts";
-import { pln } from "../../src/core/currency.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { engines } from "../support/adapters.ts";
-import { adult, decimal, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
+import { adult, fixedRates, now, opening, putInForce, table, terms } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 
 const minuteMs = 60_000;
-const tenYears = 10 * 365 * 24 * 60;
 const after = (minutes: number) => new Date(now.getTime() + minutes * minuteMs);
 const later = tableOf("109/C/NBP/2026", "2026-06-08", { USD: [3.6, 3.7], EUR: [4.2, 4.3] });
-const deposit = {
-  kind: "deposit",
-  pesel: adult(),
-  amount: decimal("5"),
-  currency: pln,
-  note: undefined,
-} as const;
 const buy = { ...terms("buy 1 USD for PLN"), pesel: adult() };
 
 for (const { name, open } of engines) {
@@ -39,63 +29,6 @@ for (const { name, open } of engines) {
     (await service.audit()).findings.map(({ account, entry, problem }) => [account, entry, problem]);
 
   describe(`times in a ledger over ${name}`, () => {
-    const withdrawal: Change = { ...deposit, kind: "withdrawal", amount: decimal("1000") };
-    const closing: Change = { kind: "closing", pesel: adult() };
-    const requests: [
-      what: string,
-      ahead: readonly Change[],
-      send: (service: LedgerService) => Promise<unknown>,
-    ][] = [
-      ["an exchange", [deposit], (service) => service.exchange(buy)],
-      ["a deposit", [deposit], (service) => service.change(deposit)],
-      ["a withdrawal", [deposit], (service) => service.change(withdrawal)],
-      [
-        "a renaming",
-        [deposit],
-        (service) => service.change({ kind: "renaming", pesel: adult(), name: "Ewa", surname: "Lis" }),
-      ],
-      ["a closing", [withdrawal], (service) => service.change(closing)],
-      ["an opening", [withdrawal, closing], (service) => service.createAccount(opening())],
-    ];
-    for (const [what, ahead, send] of requests) {
-      test(`${what} is refused while the account's newest entry is over five minutes ahead of the clock`, async (t) => {
-        const { store, at } = await start(t);
-        for (const change of ahead) await at(tenYears).change({ ...change, key: change.kind });
-        const before = await store.account(adult());
-        await assert.rejects(send(at(1)), {
-          code: "storage-unavailable",
-          message:
-            /newest entry is dated 2036-06-05T12:00:00.000Z, more than five minutes after this clock's 2026-06-08T12:01/,
-        });
-        assert.deepEqual(await store.account(adult()), before);
-        // The earlier results are still the answers to their keys, and other accounts go on.
-        for (const change of ahead) {
-          assert.equal((await at(1).change({ ...change, key: change.kind })).replayed, true);
-        }
-        await at(1).change({ ...deposit, pesel: adult(1) });
-      });
-    }
-
-    test("a refusal because of the clock is not kept under the key: the request is carried out once the clock is right", async (t) => {
-      const { at } = await start(t);
-      await at(60).change(deposit);
-      const order = { ...deposit, key: "again" };
-      await assert.rejects(at(54).change(order), { code: "storage-unavailable" });
-      assert.equal((await at(55).change(order)).replayed, false);
-    });
-
-    test("an entry made while the clock is up to five minutes back is dated as the account's newest", async (t) => {
-      const { at } = await start(t);
-      await at(5).change(deposit);
-      await at(0).change(deposit);
-      const { items } = await at(0).statement(adult(), { limit: 2 });
-      assert.deepEqual(
-        items.map(({ time }) => time),
-        [after(5), after(5)],
-      );
-      assert.deepEqual(await problems(at(0)), []);
-    });
-
     for (const [minutes, isFound] of [
       [5, false],
       [6, true],

@@ -1,24 +1,21 @@
 import assert from "node:assert/strict";
-import { after, type TestContext, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { ExchangeService } from "../../src/core/service.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
 import { describeExchangeService } from "../service.contract.ts";
-import { adapters } from "../support/adapters.ts";
+import { adapters, openTwice } from "../support/adapters.ts";
 import { openInstance } from "../support/server.ts";
 import { withToken } from "../support/service.ts";
 
-const cleanUps: (() => unknown)[] = [];
-after(async () => {
-  for (const cleanUp of cleanUps.reverse()) await cleanUp();
-});
-
-for (const { name, open } of adapters) {
-  describeExchangeService(`ExchangeService over ${name}`, async () => {
-    const t = { after: (cleanUp: () => unknown) => cleanUps.push(cleanUp) } as unknown as TestContext;
-    const { service, rates, clock } = await openInstance(await open(t));
-    const as = (by: string | undefined) => withToken(service, by);
-    return { service: noted(service), rates, clock, as, close: () => service.close() };
-  });
+for (const adapter of adapters) {
+  const open = async (t: Pick<TestContext, "after">) => {
+    const [store, there] = await openTwice(adapter, t as TestContext);
+    const { service, rates, clock } = await openInstance(store);
+    const other = new LedgerService(there, rates, () => clock.now);
+    const as = (by: string | undefined) => (by === undefined ? noted(service) : withToken(other, by));
+    return { service: noted(service), rates, clock, as };
+  };
+  describeExchangeService(`ExchangeService over ${adapter.name}`, open, adapter.name === "memory:");
 }
 
 const asked = new Set<string | symbol>(["constructor", "close", "commits"]);

@@ -155,14 +155,6 @@ describe("a group commit", () => {
     assert.ok(bought.length > 300);
   });
 
-  test("A group commit decides each order on the account as those before it leave it", async () => {
-    const { service } = await start();
-    const outcomes = await Promise.all(
-      Array.from({ length: 5 }, () => outcome(service.exchange(order("sell 300 PLN for USD")))),
-    );
-    assert.deepEqual(outcomes, ["done", "done", "done", "insufficient-funds", "insufficient-funds"]);
-  });
-
   test("A group commit fails only the order that needs a damaged row, where its writes meet the damage", async () => {
     const { service, store } = await start(9);
     const transact = store.transact.bind(store);
@@ -251,13 +243,5 @@ describe("a group commit", () => {
     await fine;
     const lines = [line("buy 1 USD for PLN", 1), line("buy 1 USD for PLN")];
     assert.deepEqual(await bulk(service, lines), ["internal", "done"]);
-  });
-});
-
-test("The position of an empty ledger is 0 in PLN", async () => {
-  const { service } = await start(0);
-  assert.deepEqual(await service.position(), {
-    currencies: [{ currency: "PLN", customers: 0n, house: 0n, cash: 0n, bank: 0n }],
-    spreadEarned: { currency: "PLN", minor: 0n },
   });
 });

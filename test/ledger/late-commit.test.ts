@@ -6,9 +6,9 @@ import type { Store } from "../../src/ledger/store.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
 import { openDatabase } from "../../src/sqlite/open.ts";
 import { openSqlite, SqliteStore } from "../../src/sqlite/store.ts";
-import { cash } from "../service-changes.contract.ts";
 import { adapters } from "../support/adapters.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
+import { cash } from "../support/service.ts";
 
 const limitMs = 2000;
 const deposit = (key = "k") => cash("deposit", adult(), "7 PLN", { key });

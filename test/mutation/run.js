@@ -6,9 +6,9 @@ import { readdirSync } from "node:fs";
 const root = new URL("../..", import.meta.url);
 /** The tests of files that have none of their name, or that more rules are asserted for elsewhere; the fastest first. */
 const tests = {
-  "ledger/decision": ["table-in-force", "suspension", "refusal", "clock", "group-commit", "contract"],
+  "ledger/decision": ["table-in-force", "refusal", "clock", "group-commit", "contract"],
   "ledger/audit": ["audit-findings", "checkpoint", "clock", "audit"],
-  "ledger/chain": ["audit-findings", "clock", "suspension", "checkpoint", "contract"],
+  "ledger/chain": ["audit-findings", "clock", "checkpoint", "contract"],
 };
 const testsOf = (part) =>
   (tests[part]?.map((name) => `ledger/${name}`) ?? [part]).map((name) => `test/${name}.test.ts`);

@@ -19,7 +19,7 @@ import { openRates } from "../../src/rates/open.ts";
 import { Chance } from "../support/chance.ts";
 import { adult, decimal, now } from "../support/fixture.ts";
 import { valueAtBid } from "../support/fractions.ts";
-import { everyPage } from "../support/service.ts";
+import { everyPage, send } from "../support/service.ts";
 import { Bank } from "./bank.ts";
 import { type Fault, FaultyStore } from "./faulty-store.ts";
 import { aheadAtMostMs, type Expected, flows, Model, type ModelEntry, type Side } from "./model.ts";
@@ -558,11 +558,6 @@ function accountAt(pesel: string, entries: readonly ModelEntry[], at: Date) {
 }
 
 type Answer = ({ balances?: Map<string, bigint> } | { refused: string }) & { replayed: boolean };
-
-function send(service: LedgerService, request: Request): Promise<Recorded | Settlement> {
-  if (request.kind === "opening") return service.createAccount(request);
-  return request.kind === "exchange" ? service.exchange(request) : service.change(request);
-}
 
 function answerOf(sent: Promise<Recorded | Settlement>): Promise<Answer> {
   return sent.then(

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
-import type { Request } from "../../src/core/change.ts";
+import type { Change, Request } from "../../src/core/change.ts";
+import type { CurrencyCode } from "../../src/core/currency.ts";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
 import type { Exchange } from "../../src/core/exchange.ts";
 import type { Receipt } from "../../src/core/journal.ts";
 import { maskPesels } from "../../src/core/mask.ts";
 import { formatMoney, type Money } from "../../src/core/money.ts";
+import type { Pesel } from "../../src/core/pesel.ts";
 import {
   type AuditReport,
   type BulkAnswer,
@@ -14,7 +16,10 @@ import {
   longestPage,
   type Page,
   type PageRequest,
+  type Recorded,
+  type Settlement,
 } from "../../src/core/service.ts";
+import { decimal } from "./fixture.ts";
 
 /** The receipt of an entry that must be an exchange. */
 export async function exchangeReceipt(
@@ -54,12 +59,6 @@ export function texts(balances: readonly Money[]): string[] {
   return balances.map(formatMoney);
 }
 
-/** An account without the fields that only a store uses. */
-export function plain(account: { pesel: string; name: string; surname: string; balances: readonly Money[] }) {
-  const { pesel, name, surname, balances } = account;
-  return { pesel, name, surname, balances: texts(balances) };
-}
-
 export async function everyPage<T>(
   load: (page: PageRequest) => Promise<Page<T>>,
   limit = longestPage,
@@ -73,6 +72,24 @@ export async function everyPage<T>(
     cursor = page.next;
   } while (cursor !== undefined);
   return items;
+}
+
+type Cash = { readonly note?: string; readonly key?: string; readonly by?: string };
+
+/** A deposit or a withdrawal of money given as text, such as "100.5 USD". */
+export function cash(
+  kind: "deposit" | "withdrawal",
+  pesel: Pesel,
+  words: string,
+  { note, key, by }: Cash = {},
+): Change {
+  const [amount = "", currency] = words.split(" ");
+  return { kind, pesel, amount: decimal(amount), currency: currency as CurrencyCode, note, key, by };
+}
+
+export function send(service: ExchangeService, request: Request): Promise<Recorded | Settlement> {
+  if (request.kind === "opening") return service.createAccount(request);
+  return request.kind === "exchange" ? service.exchange(request) : service.change(request);
 }
 
 /** The answers to lines that come in these chunks. */
