@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { LedgerService } from "../../../src/ledger/service.ts";
 import { openSqlite } from "../../../src/sqlite/store.ts";
-import { cash } from "../../support/service.ts";
 import { adult, opening, terms, tradedRates } from "../../support/fixture.ts";
 import { newFolder } from "../../support/folder.ts";
 import { runHere } from "../../support/run-here.ts";
+import { cash } from "../../support/service.ts";
 
 const pesel = adult();
 
