@@ -7,7 +7,7 @@ import { adapters } from "../support/adapters.ts";
 import { adult, now, opening, terms, tradedRates } from "../support/fixture.ts";
 import { refuses } from "../support/service.ts";
 
-// What is refused, and when a refusal is the answer again, is in test/service/refusals.txt.
+// The codes that are kept, and for whom and how long, are in test/service/refusals.txt.
 const dayMs = 86_400_000;
 
 /** The outcome of a request: the code of its refusal, and whether it was answered before. */

@@ -19,7 +19,7 @@ import { tableOf } from "../support/rates.ts";
 import { answersTo, dryRunOf, send, texts } from "../support/service.ts";
 
 /**
- * What an ExchangeService answers. Each case of the files beside this one has a ledger of its own, with two processes:
+ * The answers of an ExchangeService. Each case of the files beside this one has a ledger of its own, with two processes:
  * requests with the name of a token (`anna: `) are those of the other one. A line after % prepares the case, one after $
  * is shown with its answer, and one after ? with its outcome alone. Lines after & are sent at once; their outcomes are
  * sorted. Those after | are the lines of the batch before them.
@@ -128,7 +128,7 @@ type Answer = readonly string[];
 const nothing = createHash("sha256").digest("hex");
 const digestNamed = (digest: string) => (digest === nothing ? "<digest of nothing>" : "<digest>");
 
-/** What reads the ledger, or sets what is around it. */
+/** Reads of the ledger, and settings of the clock and the rates. */
 function reading(
   subject: Subject,
   service: ExchangeService,
