@@ -14,11 +14,7 @@ interface Asked<Id extends ReadId> {
   readonly caller: Caller | undefined;
 }
 
-/**
- * Checks a request, and returns a function that reads the answer, which may run later. Requests for the same URL with the
- * same token share a read that has not begun.
- */
-type Prepare<Id extends ReadId> = (asked: Asked<Id>) => (signal: AbortSignal) => Promise<AnswerTo<Id>>;
+type Read<Id extends ReadId> = (asked: Asked<Id>, signal: AbortSignal) => Promise<AnswerTo<Id>>;
 
 export type ReadHandlers = ReturnType<typeof openReads>;
 
@@ -30,29 +26,29 @@ export function openReads(context: HandlerContext) {
       return async (request, reply) => sendJson(reply, textOf(id, await read(askedOf(id, request))));
     },
     /**
-     * One at a time: for lists, histories and tills.
+     * One at a time: for lists, histories and tills. Requests for the same URL with the same token share a read that has
+     * not begun.
      * @param isLong whether this one waits for its turn
      */
     inTurn<Id extends ReadId>(
       id: Id,
-      prepare: Prepare<Id>,
+      read: Read<Id>,
       isLong: (query: QueryOf<Id>) => boolean = () => true,
     ): Handler {
       return async (request, reply) => {
         const asked = askedOf(id, request);
-        const read = prepare(asked);
-        const made = async (signal: AbortSignal) => textOf(id, await read(signal));
+        const made = async (signal: AbortSignal) => textOf(id, await read(asked, signal));
         const closing = closingOf(reply);
         const text = isLong(asked.query) ? lists.run(keyOf(request), closing, made) : made(closing);
         return sendJson(reply, await text);
       };
     },
     /** One at a time, each for minutes: for answers that are read from the whole journal. */
-    slowly<Id extends ReadId>(id: Id, prepare: Prepare<Id>): Handler {
+    slowly<Id extends ReadId>(id: Id, read: Read<Id>): Handler {
       return async (request, reply) => {
-        const read = prepare(askedOf(id, request));
+        const asked = askedOf(id, request);
         if (request.method === "HEAD") return sendHead(reply);
-        const made = async (signal: AbortSignal) => textOf(id, await read(signal));
+        const made = async (signal: AbortSignal) => textOf(id, await read(asked, signal));
         const text = journal.run(keyOf(request), closingOf(reply), made);
         return sendSlow(request, reply, context, { parts: onePart(text) });
       };

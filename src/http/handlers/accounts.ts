@@ -54,18 +54,12 @@ export function accountHandlers(context: HandlerContext, reads: ReadHandlers) {
     house: reads.atOnce("house", ({ query: { at } }) => service.house(at)),
     statement: reads.inTurn(
       "statement",
-      ({ query, parameter }) => {
-        const pesel = parsePesel(parameter("pesel"), today());
-        return () => service.statement(pesel, query);
-      },
+      async ({ query, parameter }) => service.statement(parsePesel(parameter("pesel"), today()), query),
       isLong,
     ),
     houseStatement: reads.inTurn(
       "houseStatement",
-      ({ query, parameter }) => {
-        const number = houseAccountOf(parameter("account"));
-        return () => service.statement(number, query);
-      },
+      async ({ query, parameter }) => service.statement(houseAccountOf(parameter("account")), query),
       isLong,
     ),
   };

@@ -15,12 +15,7 @@ const commentsEvery = { firstMs: 10_000, nextMs: 15_000 };
 export function entryHandlers(context: HandlerContext, reads: ReadHandlers) {
   const { service, lifecycle, slowAnswers = commentsEvery } = context;
   const begin = limitAnswers(followersAtOnce, "streams of entries");
-  const page = reads.inTurn(
-    "entries",
-    ({ query }) =>
-      () =>
-        service.entries(query),
-  );
+  const page = reads.inTurn("entries", ({ query }) => service.entries(query));
 
   const follow: Handler = async (request, reply) => {
     const { after: given } = parseRequest(entriesQuery, request.query, "query");

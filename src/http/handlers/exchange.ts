@@ -55,11 +55,6 @@ export function exchangeHandlers({ service, today, prefix, metrics }: HandlerCon
       }
       return found;
     }),
-    receiptProof: reads.inTurn(
-      "receiptProof",
-      ({ parameter }) =>
-        () =>
-          service.proof(parameter("id")),
-    ),
+    receiptProof: reads.inTurn("receiptProof", ({ parameter }) => service.proof(parameter("id"))),
   };
 }

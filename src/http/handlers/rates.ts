@@ -20,15 +20,10 @@ export function rateHandlers({ service }: HandlerContext, reads: ReadHandlers) {
     suspendTrading: tradingHandler((body) => parseReason(parseRequest(shapes.suspending, body).reason)),
     resumeTrading: tradingHandler((body) => void parseRequest(shapes.resuming, body)),
     rates: reads.atOnce("rates", () => service.rates()),
-    rateHistory: reads.inTurn("rateHistory", ({ query: { days }, parameter }) => {
+    rateHistory: reads.inTurn("rateHistory", async ({ query: { days }, parameter }) => {
       const currency = parseCurrencyCode(parameter("code"));
-      return async () => ({ currency, rates: await service.rateHistory(currency, days) });
+      return { currency, rates: await service.rateHistory(currency, days) };
     }),
-    rateTables: reads.inTurn(
-      "rateTables",
-      ({ query: { days } }) =>
-        () =>
-          service.rateTables(days),
-    ),
+    rateTables: reads.inTurn("rateTables", ({ query: { days } }) => service.rateTables(days)),
   };
 }
