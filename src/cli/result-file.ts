@@ -10,7 +10,12 @@ export class ResultFile {
   /** @throws UsageError if there is such a file, or none can be made there; FxError storage-unavailable, as on a full disk */
   constructor(path: string) {
     this.#path = path;
-    this.#file = this.#attempt(() => new NewFile(path, 0o600));
+    this.#file = this.#attempt(() => new NewFile(path));
+  }
+
+  /** The path that it gets, without symbolic links, and the one that it has until then. */
+  get paths(): Pick<NewFile, "path" | "draft"> {
+    return this.#file;
   }
 
   write(text: string): void {

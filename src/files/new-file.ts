@@ -14,7 +14,7 @@ import {
 import { basename, dirname, isAbsolute, join } from "node:path";
 
 /**
- * A file that gets its name when it is whole and on disk, and never in place of another file. Until then it is a draft
+ * A file for its user alone, which gets its name when it is whole and on disk, and never in place of another. Until then it is a draft
  * under a random name. Nothing is left of one that is closed without being kept, or whose process exits, unless the
  * folder lets nothing be removed.
  */
@@ -32,11 +32,8 @@ export class NewFile {
     }
   };
 
-  /**
-   * @param mode less what the umask takes away
-   * @throws Error with the system's code; EEXIST if there is such a file
-   */
-  constructor(path: string, mode = 0o666) {
+  /** @throws Error with the system's code; EEXIST if there is such a file */
+  constructor(path: string) {
     this.path = realName(path);
     this.draft = draftOf(this.path);
     if (existsSync(this.path)) throw taken(this.path);
@@ -44,7 +41,7 @@ export class NewFile {
     if (database !== undefined && existsSync(database)) {
       throw new Error(`SQLite would take it for a part of ${database}`);
     }
-    this.#descriptor = openSync(this.draft, "wx", mode);
+    this.#descriptor = openSync(this.draft, "wx", 0o600);
     process.once("exit", this.#remove);
   }
 

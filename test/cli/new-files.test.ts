@@ -93,12 +93,24 @@ describe("a command that makes a file", () => {
       const { cwd, run } = await workplace(t);
       const file = "ledger/fx.db-journal";
       const ran = await run(args(file));
-      assert.equal(ran.exit, name === "fx backup" ? 7 : 2);
+      assert.equal(ran.exit, 2);
       assert.match(ran.stderr, /SQLite would take it for a part of .*fx\.db/);
       assert.ok(!existsSync(join(cwd, file)));
     });
   }
 });
+
+for (const ending of ["-wal", "-shm", "-journal"]) {
+  test(`A backup is not put beside a ${ending} that SQLite would take for its own`, async (t) => {
+    const { cwd, out, run } = await workplace(t);
+    writeFileSync(join(out, `copy${ending}`), "not of fx");
+    symlinkSync("out/copy", join(cwd, "link"));
+    const { exit, stderr } = await run(["backup", "link"]);
+    assert.equal(exit, 2);
+    assert.match(stderr, new RegExp(`copy${ending} exists, and SQLite would take it for a part of the copy`));
+    assert.deepEqual(readdirSync(out), [`copy${ending}`]);
+  });
+}
 
 function linkTo(path: string, link: (target: string, path: string) => void): void {
   writeFileSync(`${path}.target`, "of somebody else");

@@ -113,7 +113,7 @@ describe("Other names of a ledger", () => {
       assert.equal((await result(audit)).entries, 2);
       assert.equal((await result(backup)).entries, 2);
       const onto = await run(["backup", other.name, "--db", "sqlite:data/fx.db"]);
-      assert.match(onto.stderr, /exists\. Name a new file: a backup replaces nothing/);
+      assert.match(onto.stderr, /exists\. Name a new file/);
       assert.equal(onto.exit, 2);
       assert.equal((await result(show)).pesel, pesel);
       const second = await serveFile(t, other.name, folder);

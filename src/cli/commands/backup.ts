@@ -1,8 +1,11 @@
 import { existsSync } from "node:fs";
+import { isClean } from "../../core/checkpoint.ts";
+import type { AuditProgress, AuditReport } from "../../core/service.ts";
 import type { FxCommand } from "../command.ts";
 import type { Config } from "../config.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
+import { ResultFile } from "../result-file.ts";
 import { settingOption } from "../settings.ts";
 import { withoutSecrets } from "../target.ts";
 import { ProgressLine } from "../terminal/progress.ts";
@@ -20,16 +23,29 @@ export function defineBackup(program: FxCommand, context: Context): void {
     .json()
     .action(async (file: string, options: CommandOptions) => {
       const source = sourceOf(context.config(), file);
-      if (existsSync(file))
-        throw new UsageError(`${file} exists. Name a new file: a backup replaces nothing.`);
-      context.signals.watch();
-      const { backUpSqlite } = await import("../../sqlite/backup.ts");
-      const progress = new ProgressLine(context.terminal.stderr);
-      const report = await backUpSqlite(source, file, (done) => progress.show(auditProgress(done))).finally(
-        () => progress.clear(),
-      );
-      await tellReport(context, report, options.json, ["copy", file]);
+      const copy = new ResultFile(file);
+      try {
+        const report = await copyAndAudit(context, source, copy);
+        if (isClean(report)) copy.keep();
+        await tellReport(context, report, options.json, ["copy", file]);
+      } finally {
+        copy.close();
+      }
     });
+}
+
+async function copyAndAudit(context: Context, source: string, { paths }: ResultFile): Promise<AuditReport> {
+  const taken = ["-wal", "-shm", "-journal"].map((ending) => paths.path + ending).find(existsSync);
+  if (taken !== undefined) {
+    throw new UsageError(
+      `${taken} exists, and SQLite would take it for a part of the copy. Name a new file.`,
+    );
+  }
+  context.signals.watch();
+  const { backUpSqlite } = await import("../../sqlite/backup.ts");
+  const progress = new ProgressLine(context.terminal.stderr);
+  const onProgress = (done: AuditProgress) => progress.show(auditProgress(done));
+  return backUpSqlite(source, paths.draft, onProgress).finally(() => progress.clear());
 }
 
 function sourceOf({ settings, sources }: Config, file: string): string {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
@@ -60,6 +61,7 @@ describe("findings of an account whose rows hold PESELs", () => {
         const told = options.length === 0 ? stderr : JSON.parse(stderr).warning;
         assert.match(told, advice);
         assert.equal(exit, 11);
+        assert.equal(existsSync(copy), false);
       }
     }
   });
