@@ -1,10 +1,12 @@
+import assert from "node:assert/strict";
 import fc from "fast-check";
+import { bulkType } from "../../src/wire/bulk.ts";
+import type { Operation } from "../../src/wire/operation.ts";
+import { type OperationId, operations } from "../../src/wire/operations.ts";
+import { type Role, roles } from "../../src/wire/role.ts";
+import { document, type Schema } from "../support/document.ts";
 import { adult } from "../support/fixture.ts";
-import type { ApiDocument, Operation, Parameter } from "./document.ts";
 import { accounts, arbitraryOf, changedJson, damaged, hostileText, hostileTexts } from "./values.ts";
-
-export type Role = "viewer" | "teller" | "operator";
-const roles: readonly Role[] = ["viewer", "teller", "operator"];
 
 /** Tokens for the Authorization header. */
 export interface Tokens {
@@ -20,23 +22,33 @@ export interface Heard {
   checkpoint: Buffer | undefined;
 }
 
+type Header = readonly [name: string, value: string];
+
 export interface Asked {
   readonly method: string;
-  /** The documented operation; undefined if path or method is undocumented. */
-  readonly operation: Operation | undefined;
+  readonly target: string;
+  readonly headers: readonly Header[];
+  readonly body: Buffer;
+  /** The size of the chunks in which the body is sent; undefined if it has a length. */
+  readonly chunk: number | undefined;
+  /** The documented operation; undefined if the path or the method is another, or spelled otherwise. */
+  readonly operation: OperationId | undefined;
   /** The role of its token, if that is valid. */
   readonly role: Role | undefined;
-  readonly bytes: Buffer;
-  readonly body: Buffer;
-  /** Whether it is valid HTTP; otherwise the server may just end the connection. */
-  readonly isHttp: boolean;
 }
 
 /** A request that still has placeholders for what the server has answered. */
 export type Draft = (heard: Heard) => Asked;
 
-/** Relative frequencies of operations (default 3); slow ones are rare. */
-const weights: Readonly<Record<string, number>> = {
+interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+
+/** Relative frequencies of operations (default 12); slow ones are rare. */
+const weights: Readonly<Partial<Record<OperationId, number>>> = {
   ...{ exchange: 48, deposit: 32, withdraw: 20, createAccount: 24, bulk: 20, reverse: 16, closeAccount: 24 },
   ...{ blockAccount: 8, unblockAccount: 16, suspendTrading: 1, resumeTrading: 12, compareCheckpoint: 2 },
   ...{ audit: 1, checkpoint: 1, exportJournal: 1, position: 1, till: 1, metrics: 1, openApi: 1 },
@@ -45,188 +57,143 @@ const weights: Readonly<Record<string, number>> = {
 const mediaTypes = [
   ...["text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "", "a/b/c"],
   ...["/", "application/json;", "application/JSON", "application/json; charset=utf-16", "80010112340"],
-  ...["application/json, text/plain", "application/x-ndjson", "application/problem+json"],
-  'application/json;charset="\xff"',
+  ...[
+    "application/json, text/plain",
+    bulkType,
+    "application/problem+json",
+    'application/json;charset="\xff"',
+  ],
 ];
 const methods = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND QUERY".split(" ");
 /** Path segments that are sent as they are. */
 const rawSegments = ["%ff", "%zz", "%2e%2e", "..", ".", "%2F", "%00", "0".repeat(3000)];
-const otherPaths = [
-  ...["*", "/", "//", "/docs", "/docs/static/index.html", "/docs/../api/users", "/%2e%2e/", "/api"],
-  ...["/favicon.ico", `/${"a".repeat(10_000)}`, "/api/user/%C0%AF"],
-];
 /** Other spellings of a path, and other paths. */
 const twists: readonly ((path: string) => string)[] = [
-  ...otherPaths.map((other) => () => other),
+  ...[
+    ...["*", "/", "//", "/docs", "/docs/static/index.html", "/docs/../api/users", "/%2e%2e/", "/api"],
+    ...["/favicon.ico", `/${"a".repeat(10_000)}`, "/api/user/%C0%AF"],
+  ].map((other) => () => other),
+  ...["#a", "%", ";a=b"].map((end) => (path: string) => path + end),
   (path) => `/${path}`,
   (path) => path.replace(/(?=\?|$)/, "/"),
   (path) => path.toUpperCase(),
   (path) => `http://127.0.0.1${path}`,
   (path) => path.replaceAll("/", "%2F"),
-  ...["#a", "%", ";a=b"].map((end) => (path: string) => path + end),
   (path) => path.replace("?", "??"),
 ];
 
 /** Random requests to every operation of the document, valid ones more often than others. */
-export function anyRequest(document: ApiDocument, tokens: Tokens): fc.Arbitrary<Draft> {
-  const valid = document.operations.map((operation) => ({
-    weight: 4 * (weights[operation.operationId] ?? 12),
-    arbitrary: requestTo(document, tokens, operation, false),
-  }));
-  const hostile = document.operations.map((operation) => ({
-    weight: 3 * (weights[operation.operationId] ?? 12),
-    arbitrary: requestTo(document, tokens, operation, true),
-  }));
-  return fc.oneof(...valid, ...hostile, {
-    weight: 20,
-    arbitrary: fc.oneof(...document.operations.map(notHttp)),
-  });
+export function anyRequest(tokens: Tokens): fc.Arbitrary<Draft> {
+  return fc.oneof(
+    ...(Object.keys(operations) as OperationId[]).flatMap((id) =>
+      [true, false].map((isHostile) => ({
+        weight: (isHostile ? 3 : 4) * (weights[id] ?? 12),
+        arbitrary: requestTo(id, tokens, isHostile),
+      })),
+    ),
+  );
 }
 
-function requestTo(
-  document: ApiDocument,
-  tokens: Tokens,
-  operation: Operation,
-  isHostile: boolean,
-): fc.Arbitrary<Draft> {
+function requestTo(id: OperationId, tokens: Tokens, isHostile: boolean): fc.Arbitrary<Draft> {
+  const operation: Operation = operations[id];
+  const { parameters } = document.paths[operation.path]?.[operation.method.toLowerCase()] ?? {};
   /** In a hostile request the other value once in a while. */
   const or = <T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, weight = 8): fc.Arbitrary<T> =>
     isHostile ? fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other }) : usual;
-  const of = (parameter: Parameter) =>
-    or(arbitraryOf(document, parameter.schema, parameter.name).map(String), hostileText);
-  const inPlace = (place: Parameter["in"], frequency: number) =>
-    fc.tuple(
-      ...operation.parameters
-        .filter((parameter) => parameter.in === place)
-        .map((parameter) =>
-          fc
-            .tuple(
-              fc.constant(parameter.name),
-              of(parameter),
-              parameter.required ? fc.constant(0) : fc.nat(99),
-            )
-            .map(([name, value, chance]) => (chance < frequency ? ([name, value] as const) : undefined)),
-        ),
-    );
-  const own = operation.method;
-  const path = inPlace("path", 100).chain((pairs) => {
-    const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => `@path-${name}@`);
-    return fc.constant({ filled, values: Object.fromEntries(pairs.flatMap((pair) => (pair ? [pair] : []))) });
+  /** Values by name for the parameters in this place, of which the optional ones may be left out. */
+  const given = (place: Parameter["in"]) => {
+    const here = (parameters as readonly Parameter[]).filter((parameter) => parameter.in === place);
+    const values = here.map(({ name, schema }) => [
+      name,
+      or(arbitraryOf(schema, name).map(String), hostileText),
+    ]);
+    const requiredKeys = here.filter(({ required }) => required).map(({ name }) => name);
+    return fc.record(Object.fromEntries(values) as Record<string, fc.Arbitrary<string>>, { requiredKeys });
+  };
+  const head = operation.method === "GET" ? ["HEAD"] : [];
+  const draft = fc.record({
+    method: or(
+      fc.constantFrom(...Array<string>(19).fill(operation.method), ...head),
+      fc.constantFrom(...methods),
+      40,
+    ),
+    path: given("path"),
+    segment: or(fc.constant(undefined), fc.constantFrom(...rawSegments), 20),
+    query: given("query"),
+    oddQuery: or(
+      fc.constant<string[]>([]),
+      fc
+        .oneof(fc.constantFrom("limit=", "limit[]=1", "limit=%ff", "limit"), hostileText.map(encoded))
+        .map((odd) => [odd]),
+    ),
+    twist: or(
+      fc.constant((path: string) => path),
+      fc.constantFrom(...twists),
+      40,
+    ),
+    account: fc.nat(accounts - 1),
+    token: tokenFor(operation, tokens),
+    headers: given("header"),
+    oddHeaders: or(fc.constant<readonly Header[]>([]), oddHeaders(tokens)),
+    body: bodyFor(id, operation, isHostile),
   });
-  return fc
-    .record({
-      method: or(
-        own === "GET"
-          ? fc.oneof(
-              { weight: 19, arbitrary: fc.constant(own) },
-              { weight: 1, arbitrary: fc.constant("HEAD") },
-            )
-          : fc.constant(own),
-        fc.constantFrom(...methods),
-        40,
-      ),
-      path,
-      segment: or(fc.constant(""), fc.constantFrom(...rawSegments), 20),
-      query: inPlace("query", 35),
-      oddQuery: or(
-        fc.constant(""),
-        fc.oneof(fc.constantFrom("limit=", "limit[]=1", "limit=%ff", "limit"), hostileText),
-      ),
-      twist: or(
-        fc.constant<((path: string) => string) | undefined>(undefined),
-        fc.constantFrom(...twists),
-        40,
-      ),
-      account: fc.nat(accounts - 1),
-      token: tokenFor(operation, tokens),
-      headers: inPlace("header", 40),
-      oddHeaders: or(fc.constant<Header[]>([]), oddHeaders(tokens)),
-      body: bodyOf(document, operation, isHostile),
-    })
-    .map((draft) => (heard: Heard) => {
-      const fill = (text: string) => filled(text, heard, draft.account);
-      const segments = draft.path.filled.replaceAll(/@path-(\w+)@/g, (_, name) =>
-        draft.segment === "" ? encoded(fill(draft.path.values[name] ?? "")) : draft.segment,
-      );
-      const query = draft.query.flatMap((pair) => (pair ? [`${pair[0]}=${encoded(fill(pair[1]))}`] : []));
-      if (draft.oddQuery !== "") query.push(encoded(draft.oddQuery));
-      const whole = segments + (query.length > 0 ? `?${query.join("&")}` : "");
-      const target = draft.twist?.(whole) ?? whole;
-      const headers = draft.headers.flatMap((pair) =>
-        pair ? [[pair[0], latin1(fill(pair[1]))] as Header] : [],
-      );
-      const body = draft.body(heard, draft.account);
-      const lines = [
-        ["Host", "127.0.0.1"],
-        ...draft.token.headers,
-        ...headers,
-        ...draft.oddHeaders,
-        ...body.headers,
-      ];
-      const head = `${draft.method} ${target} HTTP/1.1\r\n${lines.map((line) => `${line.join(": ")}\r\n`).join("")}\r\n`;
-      // A path with an empty segment is undocumented, and not a parameter without a value.
-      const isKnown = draft.twist === undefined && !segments.includes("//") && !segments.endsWith("/");
-      const isOwn = draft.method === own || (draft.method === "HEAD" && own === "GET");
-      return {
-        method: draft.method,
-        operation: isKnown && isOwn ? operation : undefined,
-        role: draft.token.role,
-        bytes: Buffer.concat([Buffer.from(head, "latin1"), body.framed]),
-        body: body.plain,
-        isHttp: true,
-      };
-    });
+  return draft.map(
+    ({ method, path, segment, query, oddQuery, twist, account, token, ...more }) =>
+      (heard) => {
+        const fill = (text: string) => filled(text, heard, account);
+        const segments = Object.entries(path).map(([name, value]) => [name, segment ?? encoded(fill(value))]);
+        const plain = operation.path.replaceAll(
+          /\{(\w+)\}/g,
+          (_, name) => Object.fromEntries(segments)[name],
+        );
+        const asked = Object.entries(query).map(([name, value]) => `${name}=${encoded(fill(value))}`);
+        const whole = [plain, [...asked, ...oddQuery].join("&")].filter((part) => part !== "").join("?");
+        const target = twist(whole);
+        const body = more.body(heard, account);
+        const headers = Object.entries(more.headers).map(
+          ([name, value]): Header => [name, latin1(fill(value))],
+        );
+        // A path with an empty segment is undocumented, and not a parameter without a value.
+        const isKnown = target === whole && !plain.includes("//") && !plain.endsWith("/");
+        const isOwn = [operation.method, ...head].includes(method);
+        return {
+          ...{ method, target, body: body.bytes, chunk: body.chunk, role: token.role },
+          headers: [["Host", "127.0.0.1"], ...token.headers, ...headers, ...more.oddHeaders, ...body.headers],
+          operation: isKnown && isOwn ? id : undefined,
+        };
+      },
+  );
 }
-
-type Header = [name: string, value: string];
 
 /** A token with enough rights for the operation; sometimes another, none, or one that is not valid. */
 function tokenFor({ role }: Operation, { valid, invalid }: Tokens) {
-  const enough = role === undefined ? roles : roles.slice(roles.indexOf(role as Role));
-  const operator = valid.operator[0] ?? "";
-  const odd = ["Basic ", "", "Token "].map((scheme) => `${scheme}${operator}`);
-  const header = (value: string): Header[] => [["Authorization", value]];
+  const enough = role === "anyone" ? roles : roles.slice(roles.indexOf(role));
+  const operator = valid.operator[0];
+  const header = (value: string): readonly Header[] => [["Authorization", value]];
   const bearer = (of: readonly Role[]) =>
-    fc.tuple(fc.constantFrom(...of), fc.nat(1)).map(([own, nth]) => {
-      return {
-        role: own as Role | undefined,
-        headers: header(`Bearer ${valid[own][nth % valid[own].length]}`),
-      };
-    });
-  const none = (value: string) => ({ role: undefined, headers: header(value) });
+    fc
+      .constantFrom(...of.flatMap((each) => valid[each].map((token) => [each, token] as const)))
+      .map(([role, token]) => ({ role: role as Role | undefined, headers: header(`Bearer ${token}`) }));
+  const odd = [
+    ...["Basic ", "", "Token "].map((scheme) => `${scheme}${operator}`),
+    ...["Bearer", "Bearer ", `Bearer ${operator} x`, `Bearer ${operator},`, "Bearer \xff"],
+    ...invalid.flatMap((token) => Array<string>(3).fill(`Bearer ${token}`)),
+  ];
   return fc.oneof(
     { weight: 65, arbitrary: bearer(enough) },
     { weight: 20, arbitrary: bearer(roles) },
     { weight: 6, arbitrary: fc.constant({ role: undefined, headers: [] }) },
-    { weight: 6, arbitrary: fc.constantFrom(...invalid).map((token) => none(`Bearer ${token}`)) },
     {
-      weight: 3,
-      arbitrary: fc
-        .constantFrom(
-          ...odd,
-          "Bearer",
-          "Bearer ",
-          `Bearer ${operator} x`,
-          `Bearer ${operator},`,
-          "Bearer \xff",
-        )
-        .map(none),
+      weight: 9,
+      arbitrary: fc.constantFrom(...odd).map((value) => ({ role: undefined, headers: header(value) })),
     },
   );
 }
 
-function oddHeaders({ valid }: Tokens): fc.Arbitrary<Header[]> {
-  const named = [
-    "X-Request-Id",
-    "X-Http-Method-Override",
-    "X-Forwarded-For",
-    "X-Forwarded-Host",
-    "Origin",
-    "Referer",
-  ];
+function oddHeaders({ valid }: Tokens): fc.Arbitrary<readonly Header[]> {
+  const token = valid.operator[0] ?? "";
   const fixed: readonly Header[] = [
-    ["X-Request-Id", adult()],
-    ["X-Request-Id", valid.operator[0] ?? ""],
+    ...[adult(), token].map((value): Header => ["X-Request-Id", value]),
     ["traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
     ["traceparent", adult()],
     ["Host", "evil.example"],
@@ -236,15 +203,17 @@ function oddHeaders({ valid }: Tokens): fc.Arbitrary<Header[]> {
     ["Accept-Encoding", "gzip, br, zstd"],
     ["Range", "bytes=0-0"],
     ["If-None-Match", "*"],
-    ["Cookie", `token=${valid.operator[0]}`],
+    ["Cookie", `token=${token}`],
     ["Expect", "100-continue"],
     ["Expect", "bogus"],
     ["Connection", "close"],
-    ["Upgrade", "h2c"],
     ["Content-Encoding", "gzip"],
     ["__proto__", "1"],
     ["X-Long", "x".repeat(6000)],
   ];
+  const named = "X-Request-Id X-Http-Method-Override X-Forwarded-For X-Forwarded-Host Origin Referer".split(
+    " ",
+  );
   return fc.oneof(
     fc.constantFrom(...fixed).map((header) => [header]),
     fc
@@ -256,20 +225,21 @@ function oddHeaders({ valid }: Tokens): fc.Arbitrary<Header[]> {
 
 interface Body {
   readonly headers: readonly Header[];
-  readonly plain: Buffer;
-  /** The body as it is sent. */
-  readonly framed: Buffer;
+  readonly bytes: Buffer;
+  readonly chunk: number | undefined;
 }
 
-function bodyOf(
-  document: ApiDocument,
-  { body, operationId }: Operation,
+function bodyFor(
+  id: OperationId,
+  operation: Operation,
   isHostile: boolean,
 ): fc.Arbitrary<(heard: Heard, account: number) => Body> {
-  const none: Body = { headers: [], plain: Buffer.alloc(0), framed: Buffer.alloc(0) };
-  if (body === undefined) return fc.constant(() => none);
-  const isLines = body.type === "application/x-ndjson";
-  const valid = arbitraryOf(document, body.schema, "", isLines);
+  const { requestBody } = document.paths[operation.path]?.[operation.method.toLowerCase()] ?? {};
+  if (requestBody === undefined)
+    return fc.constant(() => ({ headers: [], bytes: Buffer.alloc(0), chunk: undefined }));
+  const [[type, { schema }] = assert.fail(id)] = Object.entries(requestBody.content);
+  const isLines = type === bulkType;
+  const valid = arbitraryOf(schema, "", isLines);
   const one = valid.map((value) => JSON.stringify(value));
   const json = isHostile
     ? fc.oneof({ weight: 3, arbitrary: one }, { weight: 2, arbitrary: changedJson(valid) })
@@ -286,39 +256,27 @@ function bodyOf(
     )
     .map(([all, end, isEnded]) => all.join(end) + (isEnded ? end : ""));
   const text = isLines ? lines : json;
+  const whole = text.map((all) => Buffer.from(all));
   const bytes = isHostile
-    ? fc.oneof(
-        { weight: 8, arbitrary: text.map((whole) => Buffer.from(whole)) },
-        { weight: 1, arbitrary: damaged(text) },
-      )
-    : text.map((whole) => Buffer.from(whole));
-  const types = isHostile
-    ? fc.constantFrom(...Array<string>(40).fill(body.type), ...mediaTypes)
-    : fc.constant(body.type);
-  const isOmitted = body.isOptional ? fc.boolean() : fc.constant(false);
+    ? fc.oneof({ weight: 8, arbitrary: whole }, { weight: 1, arbitrary: damaged(text) })
+    : whole;
+  const types = isHostile ? [...Array<string>(40).fill(type), ...mediaTypes] : [type];
+  const none = { headers: [["Content-Length", "0"]], bytes: Buffer.alloc(0), chunk: undefined } as const;
   return fc
-    .tuple(bytes, types, fc.option(fc.integer({ min: 1, max: 5000 }), { freq: 3 }), isOmitted)
+    .tuple(
+      bytes,
+      fc.constantFrom(...types),
+      fc.option(fc.integer({ min: 1, max: 5000 }), { freq: 3, nil: undefined }),
+      fc.boolean(),
+    )
     .map(([given, type, chunk, isNone]) => (heard: Heard, account: number): Body => {
-      if (isNone) return { ...none, headers: [["Content-Length", "0"]] };
-      const checkpoint = operationId === "compareCheckpoint" && !isHostile ? heard.checkpoint : undefined;
-      const plain = checkpoint ?? Buffer.from(filled(given.toString("latin1"), heard, account), "latin1");
-      const headers: Header[] = [["Content-Type", type]];
-      if (chunk === null) {
-        headers.push(["Content-Length", String(plain.length)]);
-        return { headers, plain, framed: plain };
-      }
-      headers.push(["Transfer-Encoding", "chunked"]);
-      return { headers, plain, framed: inChunks(plain, chunk) };
+      if (isNone && operation.isBodyOptional) return none;
+      const checkpoint = id === "compareCheckpoint" && !isHostile ? heard.checkpoint : undefined;
+      const bytes = checkpoint ?? Buffer.from(filled(given.toString("latin1"), heard, account), "latin1");
+      const length: Header =
+        chunk === undefined ? ["Content-Length", String(bytes.length)] : ["Transfer-Encoding", "chunked"];
+      return { headers: [["Content-Type", type], length], bytes, chunk };
     });
-}
-
-function inChunks(bytes: Buffer, size: number): Buffer {
-  const framed: Buffer[] = [];
-  for (let at = 0; at < bytes.length; at += size) {
-    const piece = bytes.subarray(at, at + size);
-    framed.push(Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from("\r\n"));
-  }
-  return Buffer.concat([...framed, Buffer.from("0\r\n\r\n")]);
 }
 
 const unheard = {
@@ -345,39 +303,4 @@ function encoded(text: string): string {
 function latin1(text: string): string {
   const kept = text.replaceAll(/[^\t -~\u0080-\uffff]/g, "").slice(0, 4000);
   return Buffer.from(kept).toString("latin1").trim();
-}
-
-/** Invalid HTTP, or a text that some servers take for one request and others for two. */
-function notHttp({ method, path }: Operation): fc.Arbitrary<Draft> {
-  const line = `${method} ${path.replaceAll(/\{\w+\}/g, "80010112340")} HTTP/1.1\r\n`;
-  const begun = `${line}Host: a\r\n`;
-  const chunked = `${begun}Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n`;
-  const texts = [
-    ...[`${line}\r\n`, `${begun}Host: a\r\n\r\n`, `${begun}No colon\r\n\r\n`, `${begun} folded\r\n\r\n`],
-    ...[`${begun}A: a\0b\r\n\r\n`, `${begun}A: ${"a".repeat(20_000)}\r\n\r\n`, `${begun}A\xff: b\r\n\r\n`],
-    ...[`${begun}Content-Length: -1\r\n\r\n`, `${begun}Content-Length: 1, 2\r\n\r\nab`],
-    `${begun}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`,
-    `${begun}Content-Length: 99999999999999999999\r\n\r\n`,
-    `${begun}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n`,
-    `${begun}Transfer-Encoding: gzip\r\n\r\n`,
-    ...[`${chunked}zz\r\n{}\r\n0\r\n\r\n`, `${chunked}ffffffffffffffffff\r\n{}\r\n`],
-    ...["GET / HTTP/9.9\r\n\r\n", "GET /\r\n\r\n", "get / HTTP/1.1\r\nHost: a\r\n\r\n"],
-    ...[
-      "G\0T / HTTP/1.1\r\n\r\n",
-      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-      "\r\n\r\nx\r\n\r\n",
-      "80010112340\r\n\r\n",
-    ],
-    ...["\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "GET /\u00ff\u0000 HTTP/1.1\r\n\r\n"],
-    `GET ${"/a".repeat(9000)} HTTP/1.1\r\n\r\n`,
-  ];
-  const bytes = fc.oneof(
-    { weight: 20, arbitrary: fc.constantFrom(...texts).map((text) => Buffer.from(text, "latin1")) },
-    {
-      weight: 1,
-      arbitrary: fc.uint8Array({ minLength: 1, maxLength: 200 }).map((given) => Buffer.from(given)),
-    },
-  );
-  const asked = { method, operation: undefined, role: undefined, body: Buffer.alloc(0), isHttp: false };
-  return bytes.map((sent) => () => ({ ...asked, bytes: sent }));
 }

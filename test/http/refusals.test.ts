@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { hasLines, type Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { adult } from "../support/fixture.ts";
@@ -128,14 +127,10 @@ test("A request that no handler gets is logged and counted with its duration", a
   }
 });
 
-/** Sends bytes on a connection, a piece at a time, and returns what the server answers until it closes it. */
-async function exchangeBytes(...pieces: string[]): Promise<string> {
+/** The answers of the server to these bytes, until it closes the connection. */
+async function answersTo(bytes: string): Promise<string> {
   const { socket, closed, received } = await openConnection(server.url);
-  for (const piece of pieces) {
-    socket.write(piece);
-    await sleep(20);
-  }
-  socket.end();
+  socket.end(bytes, "latin1");
   await closed;
   return received();
 }
@@ -145,35 +140,63 @@ describe("a body on the wire", () => {
     headOf("POST /api/user", "Content-Type: application/json", `Content-Length: ${length}`);
 
   test("A body refused for its content leaves the connection open for the next request", async () => {
-    const answer = await exchangeBytes(`${head(2)}{,`, headOf("GET /health/live", "Connection: close"));
-    assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 OK/);
+    const { socket, closed, received } = await openConnection(server.url);
+    socket.write(`${head(2)}{,${headOf("GET /health/live", "Connection: close")}`);
+    await closed;
+    assert.match(received(), /^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 OK/);
   });
 
   test("A body declared too large is refused before it arrives, and the connection closed", async () => {
-    const answer = await exchangeBytes(head(17_000));
+    const answer = await answersTo(head(17_000));
     assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*connection: close[\s\S]*larger than 16 KiB/i);
   });
 });
 
 describe("what is not HTTP", () => {
-  const wrong: [what: string, text: string][] = [
-    ["a request line that is none", `${holder}\r\n\r\n`],
-    ["an unknown method", headOf(`GRAB /api/user/${holder}`)],
+  const begun = "POST /api/user HTTP/1.1\r\nHost: localhost\r\n";
+  const chunked = `${begun}Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n`;
+  const wrong: readonly (readonly [what: string, ...texts: string[]])[] = [
+    ["a request line that is none", `${holder}\r\n\r\n`, "\r\n\r\nx\r\n\r\n"],
+    [
+      "an unknown method",
+      headOf(`GRAB /api/user/${holder}`),
+      "get / HTTP/1.1\r\n\r\n",
+      "G\0T / HTTP/1.1\r\n\r\n",
+    ],
+    ["another version of HTTP", "GET / HTTP/9.9\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["a hello of TLS, or other bytes", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "\xff\xfe\x00"],
     ["headers that are too large", headOf("GET /", `X: ${"a".repeat(20_000)}`)],
+    [
+      "a header that is none",
+      `${begun}No colon\r\n\r\n`,
+      `${begun}A: a\0b\r\n\r\n`,
+      `${begun}A\xff: b\r\n\r\n`,
+    ],
+    ["a folded header", `${begun} folded\r\n\r\n`],
     ["a path that is too long", getRequest(`/api/user/${"1".repeat(20_000)}`)],
-    ["two lengths", headOf("POST /api/user", "Content-Length: 1", "Content-Length: 2")],
+    ["a path with a NUL", "GET /\xff\0 HTTP/1.1\r\n\r\n"],
+    [
+      "a length that is none",
+      ...["-1", "1, 2", "9".repeat(20)].map((n) => `${begun}Content-Length: ${n}\r\n\r\nab`),
+    ],
+    ["two lengths", `${begun}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`],
+    ["a length and chunks", `${begun}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n`],
+    ["chunks of no length", `${chunked}zz\r\n{}\r\n0\r\n\r\n`, `${chunked}${"f".repeat(18)}\r\n{}\r\n`],
+    ["a coding that is not chunked", `${begun}Transfer-Encoding: gzip\r\n\r\n`],
   ];
-  for (const [what, text] of wrong) {
-    test(`${what} is answered with 400`, async () => {
-      const answer = await exchangeBytes(text);
-      assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/);
-      assert.match(answer, /application\/problem\+json[\s\S]*"code":"invalid-request"/);
-      assert.equal(answer.includes(holder), false);
+  for (const [what, ...texts] of wrong) {
+    test(`What is not HTTP is answered with 400 and a problem: ${what}`, async () => {
+      for (const text of texts) {
+        const answer = await answersTo(text);
+        assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/, text);
+        assert.match(answer, /application\/problem\+json[\s\S]*"code":"invalid-request"/);
+        assert.equal(answer.includes(holder), false);
+      }
     });
   }
 
   test("an Expect header that is not known is ignored", async () => {
-    const answer = await exchangeBytes(headOf("GET /health/live", "Expect: more", "Connection: close"));
+    const answer = await answersTo(headOf("GET /health/live", "Expect: more", "Connection: close"));
     assert.match(answer, /^HTTP\/1\.1 200 OK/);
   });
 });

@@ -70,7 +70,8 @@ export function isProblem(answer: HttpAnswer, code?: ErrorCode): ProblemJson {
   assert.equal(body.status, answer.status);
   assert.equal(answer.status, statusOf[body.code]);
   assert.equal(body.type, `urn:fx:error:${body.code}`);
-  assert.equal(body.instance, `urn:fx:request:${answer.headers.get("x-request-id")}`);
+  assert.equal(body.instance, `urn:fx:request:${answer.headers.get("x-request-id") ?? "none"}`);
+  assert.ok(body.detail.isWellFormed() && body.detail.length < 1000, "an unfit detail");
   assert.equal(maskPesels(answer.text), answer.text);
   return body;
 }
