@@ -100,13 +100,11 @@ function requestTo(id: OperationId, tokens: Tokens, isHostile: boolean): fc.Arbi
   /** In a hostile request the other value once in a while. */
   const or = <T>(usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>, weight = 8): fc.Arbitrary<T> =>
     isHostile ? fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other }) : usual;
+  const strange = fc.oneof({ weight: 9, arbitrary: hostileText }, fc.constantFrom(...tokens.valid.operator));
   /** Values by name for the parameters in this place, of which the optional ones may be left out. */
   const given = (place: Parameter["in"]) => {
     const here = (parameters as readonly Parameter[]).filter((parameter) => parameter.in === place);
-    const values = here.map(({ name, schema }) => [
-      name,
-      or(arbitraryOf(schema, name).map(String), hostileText),
-    ]);
+    const values = here.map(({ name, schema }) => [name, or(arbitraryOf(schema, name).map(String), strange)]);
     const requiredKeys = here.filter(({ required }) => required).map(({ name }) => name);
     return fc.record(Object.fromEntries(values) as Record<string, fc.Arbitrary<string>>, { requiredKeys });
   };
@@ -123,7 +121,16 @@ function requestTo(id: OperationId, tokens: Tokens, isHostile: boolean): fc.Arbi
     oddQuery: or(
       fc.constant<string[]>([]),
       fc
-        .oneof(fc.constantFrom("limit=", "limit[]=1", "limit=%ff", "limit"), hostileText.map(encoded))
+        .oneof(
+          fc.constantFrom(
+            "limit=",
+            "limit[]=1",
+            "limit=%ff",
+            "limit",
+            `access_token=${tokens.valid.operator[0]}`,
+          ),
+          hostileText.map(encoded),
+        )
         .map((odd) => [odd]),
     ),
     twist: or(
@@ -176,6 +183,7 @@ function tokenFor({ role }: Operation, { valid, invalid }: Tokens) {
       .map(([role, token]) => ({ role: role as Role | undefined, headers: header(`Bearer ${token}`) }));
   const odd = [
     ...["Basic ", "", "Token "].map((scheme) => `${scheme}${operator}`),
+    `Basic ${btoa(`fx:${operator}`)}`,
     ...["Bearer", "Bearer ", `Bearer ${operator} x`, `Bearer ${operator},`, "Bearer \xff"],
     ...invalid.flatMap((token) => Array<string>(3).fill(`Bearer ${token}`)),
   ];

@@ -9,7 +9,8 @@ export const hostileTexts: readonly string[] = [
   ...[`e${"\u0301".repeat(500)}`, "𝒳".repeat(150)],
   ...["__proto__", "constructor", "toString", "then", "=cmd|' /C calc'!A0", "@a", '"', "\\", "' or 1=1 --"],
   ...["%", "%00", "%s", "<script>alert(1)</script>", "../../etc/passwd", "a\r\nX-Injected: 1"],
-  // Numbers that identify people, in fields where none belongs.
+  // What is personal, in fields where it does not belong.
+  ...["Żaneta Gżegżółka", "7318.37"],
   ...["80010112340", "80010112340.1", "800101-12340", "８００１０１１２３４０", " 80010112340"],
 ];
 export const hostileText = fc.oneof(fc.constantFrom(...hostileTexts), fc.string({ unit: "binary" }));
@@ -32,7 +33,7 @@ const hostileJson = fc.oneof(
 export const accounts = 200;
 const currencies = ["PLN", "USD", "EUR", "JPY", "GBP", "CHF", "HUF", "XDR", "usd", "XAU", "XXX"];
 const amounts = [0.01, 0.1, 1, 1.5, 10, 12.34, 100, 99.99, 1000, 5000.01, 1_000_000, 9_999_999_999_999.99];
-const names = "Jan,Anna Maria,Żaneta,O'Neil,Kowalska-Nowak,Łucja,Μαρία,李小龍,d’Arc".split(",");
+export const names = "Jan,Anna Maria,Żaneta,O'Neil,Kowalska-Nowak,Łucja,Μαρία,李小龍,d’Arc".split(",");
 const words = ["kow", "jan k", "żan", "anna", "o'neil", "nowak", "zzz", "a"];
 
 /**
