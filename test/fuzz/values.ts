@@ -9,7 +9,7 @@ export const hostileTexts: readonly string[] = [
   ...[`e${"\u0301".repeat(500)}`, "𝒳".repeat(150)],
   ...["__proto__", "constructor", "toString", "then", "=cmd|' /C calc'!A0", "@a", '"', "\\", "' or 1=1 --"],
   ...["%", "%00", "%s", "<script>alert(1)</script>", "../../etc/passwd", "a\r\nX-Injected: 1"],
-  // What is personal, in fields where it does not belong.
+  // Personal data in fields that are not for it.
   ...["Żaneta Gżegżółka", "7318.37"],
   ...["80010112340", "80010112340.1", "800101-12340", "８００１０１１２３４０", " 80010112340"],
 ];
