@@ -2,12 +2,12 @@ import { FxError } from "../core/errors.ts";
 import { NewFile } from "../files/new-file.ts";
 import { reasonOf, UsageError } from "./errors.ts";
 
-/** A new file of a command's results. It gets its name when it is whole and on disk. Only its owner can read it. */
+/** A result file: written as a draft, named once it is complete and fsynced, readable by its owner only. */
 export class ResultFile {
   readonly #path: string;
   readonly #file: NewFile;
 
-  /** @throws UsageError if there is such a file, or none can be made there; FxError storage-unavailable, as on a full disk */
+  /** @throws UsageError if the file exists or the path is wrong; FxError storage-unavailable if, say, the disk is full */
   constructor(path: string) {
     this.#path = path;
     this.#file = this.#attempt(() => new NewFile(path));
@@ -41,13 +41,13 @@ export class ResultFile {
   }
 }
 
-/** The system's errors that name a wrong path. An error without a code is fx's own. */
+/** Error codes that mean a wrong path; undefined is a check of fx. */
 const wrongPath: readonly (string | undefined)[] = [
   ...[undefined, "EACCES", "EEXIST", "EISDIR", "ELOOP", "ENAMETOOLONG"],
   ...["ENOENT", "ENOTDIR", "EPERM", "EROFS"],
 ];
 
-/** A UsageError if the path is wrong: a script that repeats the command at storage-unavailable would not end. */
+/** A UsageError if the path is wrong: a script that retries on storage-unavailable would loop. */
 export function notWritten(path: string, error: unknown): UsageError | FxError {
   const message = `${path} cannot be written (${reasonOf(error)}).`;
   if (wrongPath.includes((error as NodeJS.ErrnoException).code)) return new UsageError(message);

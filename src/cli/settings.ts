@@ -55,7 +55,7 @@ const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 const settingTable = {
   url: withDefault(
     "<target>",
-    "where to work: a running server, or sqlite:PATH, postgres://… or memory: in this process",
+    "target: the URL of a server, or sqlite:PATH, postgres://… or memory: to open a store in this process",
     { form: "http(s)://…, sqlite:PATH, postgres://… or memory:", parse: parseTarget },
     "http://127.0.0.1:8080",
   ),
@@ -79,7 +79,7 @@ const settingTable = {
   port: withDefault("<number>", "port to listen on; 0 takes a free one", wholeNumber(0, 65_535), "8080"),
   prefix: withDefault(
     "<path>",
-    "path under which a proxy shows the server; links begin with it",
+    "path prefix behind a reverse proxy, such as /fx",
     { form: "a path such as /fx", parse: parsePrefix },
     "/",
   ),
@@ -123,7 +123,7 @@ const settingTable = {
   ),
   stopTimeout: withDefault(
     "<seconds>",
-    "time that a stop leaves for requests under way before it cuts them off",
+    "seconds that requests under way have to finish on shutdown",
     wholeNumber(0, 3600, " of seconds"),
     "10",
   ),
@@ -133,7 +133,7 @@ const settingTable = {
     wholeNumber(1, 65_535),
     "4096",
   ),
-  logLevel: optional("<level>", "least severe events to log", {
+  logLevel: optional("<level>", "minimum level to log", {
     form: logLevels.join(", "),
     choices: logLevels,
     parse: (text) => logLevels.find((level) => level === text),
@@ -162,12 +162,12 @@ const settingTable = {
   }),
   rateLimit: optional(
     "<number>",
-    "maximum requests a second for each token, or address without one, 0 for no limit; unless set 100, and no limit on loopback",
+    "maximum requests per second for each token, or address without one; 0 for no limit; default: 100, none on loopback",
     wholeNumber(0, 99_999, " of requests a second"),
   ),
-  officeName: optional("<text>", "name of the office on the page's printed receipts and statements", line),
-  officeAddress: optional("<text>", "its address there", line),
-  officeTax: optional("<number>", "its tax number there", line),
+  officeName: optional("<text>", "name of the office on printed receipts and statements", line),
+  officeAddress: optional("<text>", "address of the office on printed receipts and statements", line),
+  officeTax: optional("<number>", "tax number of the office on printed receipts and statements", line),
 } as const satisfies Readonly<Record<string, Setting>>;
 
 export type SettingName = keyof typeof settingTable;

@@ -177,7 +177,7 @@ export class Bulk {
   #failureOf(error: unknown, request: GotStream): Fault {
     const isForeign = error instanceof FxError || error instanceof SyntaxError;
     return isForeign
-      ? this.#transport.notFx(this.#method, "an answer to a line is none of fx")
+      ? this.#transport.notFx(this.#method, "malformed answer to a line")
       : this.#transport.failureOf(this.#method, error as RequestError, request);
   }
 

@@ -8,14 +8,13 @@ import { answered } from "./failures.ts";
 import type { Fault } from "./retries.ts";
 import type { Transport } from "./transport.ts";
 
-/** In bytes: more than any entry has. */
+/** Bytes; longer than any entry. */
 const longestLine = 65_536;
 
 /**
- * Follows the entries of a server. After a lost connection it goes on behind the last entry that it yielded, so that each
- * is yielded once.
- * @throws FxError the problem with which the server refuses it; unreachable, storage-unavailable or overloaded if that
- * lasts for a minute
+ * Follows the entries of a server. Resumes after a lost connection, so that each entry is yielded once.
+ * @throws FxError the server's refusal; unreachable, storage-unavailable, overloaded or rate-limited after about a minute
+ * of failures
  */
 export async function* followEntries(
   transport: Transport,
@@ -53,13 +52,13 @@ export async function* followEntries(
   }
 }
 
-/** The receipts of the events, as many as come together. The first chunk may be empty, and so are comments. */
+/** Yields the receipts of each read. A chunk is empty for the opening of the stream and for comment lines. */
 async function* receiptsOf(stream: GotStream, transport: Transport): AsyncGenerator<readonly Receipt[]> {
   for await (const lines of readLines(stream, { longest: longestLine })) {
     try {
       yield lines.flatMap(({ bytes }) => decodeEventLine(bytes.toString()) ?? []);
     } catch {
-      throw transport.notFx("GET", "an event is none of fx").failure;
+      throw transport.notFx("GET", "malformed event").failure;
     }
   }
 }

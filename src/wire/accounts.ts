@@ -72,7 +72,7 @@ const listedJson = z
     damaged: z
       .literal(true)
       .optional()
-      .meta({ description: "Present in a list if the ledger is damaged here: the balances are not known" }),
+      .meta({ description: "Present if this account's data is damaged: its balances are unknown" }),
   })
   .meta({ id: "ListedAccount" });
 export type AccountJson = z.input<typeof accountJson>;

@@ -52,9 +52,7 @@ export const operations = {
     method: "POST",
     path: "/api/user",
     summary: "Open an account with an initial balance in PLN",
-    description:
-      "One account for each PESEL. The holder must be 18 on today's date in Warsaw. " +
-      "With an `Idempotency-Key`, a request that is sent again opens nothing twice.",
+    description: "One account for each PESEL. The holder must be 18 on today's date in Warsaw.",
     tag: "accounts",
     role: "teller",
     headers: ["Idempotency-Key"],
@@ -80,8 +78,7 @@ export const operations = {
     summary: "Exchange one currency for another at the table in force",
     description:
       "`toBuy` credits exactly that amount, `toSell` debits exactly that amount. The other side is rounded once, " +
-      "against the customer, by less than one minor unit. With an `Idempotency-Key`, a request that is sent again " +
-      "exchanges nothing twice.",
+      "against the customer, by less than one minor unit.",
     tag: "exchange",
     role: "teller",
     headers: ["Idempotency-Key", "Fx-Table"],
@@ -232,9 +229,7 @@ export const operations = {
       "balance-limit",
     ],
     summary: "Put money into an account",
-    description:
-      "Takes PLN and every currency of the table in force. With an `Idempotency-Key`, a request that is sent again puts " +
-      "in nothing twice.",
+    description: "Takes PLN and every currency of the table in force.",
   },
   withdraw: {
     ...change,
@@ -249,9 +244,7 @@ export const operations = {
       "insufficient-funds",
     ],
     summary: "Take money out of an account",
-    description:
-      "Gives every currency that the account holds; no table is needed. With an `Idempotency-Key`, a request that is " +
-      "sent again takes out nothing twice.",
+    description: "Gives every currency that the account holds; no table is needed.",
   },
   rename: {
     ...change,
@@ -453,7 +446,7 @@ export const operations = {
       "A follower that asks again with `next` as `after` sees every entry exactly once, and those of an account in their " +
       "order; an empty page says that there is no later one yet. With `Accept: text/event-stream`, and without `limit`, the " +
       "same as a stream that goes on: each event's `id` is that of the entry, and its `data` the entry as on a page, in one " +
-      "line. `Last-Event-ID` counts before `after`. A comment comes at least every 15 s. When the stream ends, because the " +
+      "line. `Last-Event-ID` takes precedence over `after`. A comment comes at least every 15 s. When the stream ends, because the " +
       "connection breaks, the server stops or the token is revoked, ask again with the last id.",
     tag: "ledger",
     role: "operator",

@@ -19,7 +19,7 @@ interface EntriesOptions extends CommandOptions {
 
 export function defineEntries(program: FxCommand, context: Context): void {
   program
-    .add("entries", "List the entries of all accounts, in the order in which they were committed", [
+    .add("entries", "List all entries in commit order", [
       "fx entries --limit 20",
       "fx entries --follow",
       "fx entries --after 019e9a70-3c5e-7000-8000-5d1f0c2b7a11 --follow --json",

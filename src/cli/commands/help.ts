@@ -17,7 +17,10 @@ export const topics: Readonly<
 export function defineHelp(program: FxCommand, context: Context): void {
   const about = Object.entries(topics).map(([topic, { about }]) => `  ${topic.padEnd(13)}${about}`);
   program
-    .add("help", "Explain a command or a topic", ["fx help exchange", "fx help exit-codes"])
+    .add("help", `Explain a command or a topic: ${Object.keys(topics).join(", ")}`, [
+      "fx help exchange",
+      "fx help exit-codes",
+    ])
     .argument("[topic...]", "a command, or one of the topics below")
     .addHelpText("after", `\nTopics:\n${about.join("\n")}`)
     .action((words: readonly string[]) => {
@@ -25,7 +28,9 @@ export function defineHelp(program: FxCommand, context: Context): void {
       if (Object.hasOwn(topics, name)) return topics[name]?.tell(context.terminal.stdout);
       const command = commandOf(program, words);
       if (fullName(command) !== ["fx", ...words].join(" "))
-        throw new UsageError(`There is no help on ${name}. fx help lists the commands.`);
+        throw new UsageError(
+          `There is no help on ${name}. fx help lists the commands, fx help help the topics.`,
+        );
       command.outputHelp();
     });
 }

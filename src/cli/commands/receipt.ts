@@ -15,7 +15,7 @@ interface ShowOptions extends CommandOptions {
 }
 
 export const idDescription =
-  "its id, the first 8 characters of it or more (below the role operator 18), or a header Fx-Receipt";
+  "receipt id, its first 8 characters or more (18 below operator), or the value of an Fx-Receipt header";
 
 export function defineReceipt(program: FxCommand, context: Context): void {
   const examples = [

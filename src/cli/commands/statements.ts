@@ -31,7 +31,7 @@ interface StatementsOptions extends CommandOptions {
 
 export function defineStatements(program: FxCommand, context: Context): void {
   program
-    .add("statements", "Write the statements of all customers of a month, a file for each", [
+    .add("statements", "Write each customer's statement for a month to a file", [
       "fx statements --month 2026-10 --out october",
       "fx statements --month 2026-10 --out october-camt --format camt.053",
     ])

@@ -11,7 +11,7 @@ interface TillOptions extends CommandOptions {
 
 export function defineTill(program: FxCommand, context: Context): void {
   program
-    .add("till", "Show the cash that passed through a till on a day", [
+    .add("till", "Show a till's cash for a day", [
       "fx till",
       "fx till --date 2026-11-26 --by till-3",
       "fx till --json | jq -r .digest",

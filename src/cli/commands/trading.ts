@@ -33,7 +33,7 @@ export function defineTrading(program: FxCommand, context: Context): void {
       'fx trading suspend --reason "The bank corrects its table"',
     ])
     .target({ rates: true })
-    .reason("why, up to 200 characters; who can reach the server can read it")
+    .reason("reason, up to 200 characters; everyone who can reach the server can read it")
     .action((options: SuspendOptions) => change(options, options.reason));
   trading
     .add("resume", "Settle orders again", ["fx trading resume"])

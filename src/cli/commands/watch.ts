@@ -22,7 +22,7 @@ interface Page {
 
 export function defineWatch(program: FxCommand, context: Context): void {
   program
-    .add("watch", "Show the rates, and an account, and keep them up to date until Ctrl-C", [
+    .add("watch", "Show rates and an account, refreshed until Ctrl-C", [
       "fx watch",
       "fx watch 44051401359 --every 2",
     ])

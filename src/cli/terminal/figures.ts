@@ -116,7 +116,7 @@ export function balancesText(
   return blocked ? `blocked: ${held}` : held;
 }
 
-/** The length of the part of an id that holds its time: at a terminal, enough to find a receipt. */
+/** Characters of a UUIDv7 that hold its time: enough to find a receipt. */
 const shortId = 13;
 
 export const entryColumns: readonly Column<Entry>[] = [
@@ -144,7 +144,7 @@ export function rateColumns(
 ): readonly Column<Rate>[] {
   const change = (rate: Rate, screen: Screen) => {
     const before = previous?.rates.get(rate.currency);
-    return before === undefined ? "" : changeText(screen, middle(before), middle(rate));
+    return before === undefined ? "" : changeText(screen, midRate(before), midRate(rate));
   };
   return [
     { title: "Code", cell: ({ currency }) => currency },
@@ -168,7 +168,7 @@ export function tableLine({ table, recorded }: LatestTable): string {
   return `Table ${table.number} of ${table.effectiveDate}, source: ${table.source}${recorded ? " (recorded)" : ""}`;
 }
 
-/** How much a rate has moved, in per cent, with a sign for when there is no colour. */
+/** The change in percent, signed so that it reads without colour. */
 export function changeText({ rich, paint }: Screen, before: number, after: number): Cell {
   const hundredths = Math.round((after / before - 1) * 10_000);
   const text = `${hundredths > 0 ? "+" : ""}${(hundredths / 100).toFixed(2)}`;
@@ -176,7 +176,7 @@ export function changeText({ rich, paint }: Screen, before: number, after: numbe
   return { text: `${text} %`, paint: hundredths > 0 ? paint.green : hundredths < 0 ? paint.red : paint.dim };
 }
 
-/** Between bid and ask, for the eye: not exact. */
-export function middle({ bid, ask }: Pick<Rate, "bid" | "ask">): number {
+/** The mid rate, for display only: not exact. */
+export function midRate({ bid, ask }: Pick<Rate, "bid" | "ask">): number {
   return (Number(formatDecimal(bid)) + Number(formatDecimal(ask))) / 2;
 }

@@ -3,14 +3,14 @@ import { Writable } from "node:stream";
 import type { ReadStream, WriteStream } from "node:tty";
 import { Chalk, type ChalkInstance } from "chalk";
 
-/** One output stream, and how to write for its reader. */
+/** An output stream, and how to format for it. */
 export interface Screen {
   readonly stream: NodeJS.WritableStream;
   /** Laid out for a person, at a terminal. Otherwise plain text for a program, with tabs between the fields. */
   readonly rich: boolean;
   readonly columns: number;
   readonly rows: number;
-  /** Whether a line can be written over, as a progress bar does. */
+  /** Whether the terminal can overwrite a line (not TERM=dumb). */
   readonly live: boolean;
   readonly paint: ChalkInstance;
   /** Whether the terminal shows more than ASCII. */
@@ -22,7 +22,7 @@ export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: Screen;
   readonly stderr: Screen;
-  /** Standard error for what --quiet shows, too. */
+  /** stderr for errors and warnings, which --quiet does not silence. */
   readonly errors: Screen;
   /** Whether a question can be asked: on stderr, with the answer from stdin. */
   readonly interactive: boolean;
@@ -68,8 +68,7 @@ export function quiet(terminal: Terminal): Terminal {
 }
 
 /**
- * Standard output. A file gets a stream that writes all of each chunk, or fails: Node's own silently loses what a full
- * disk has no room for.
+ * Opens standard output. For a file, the stream reports short writes; Node's own loses data silently on a full disk.
  */
 export function openOutput(stdout: Output & { readonly fd: number }): Output {
   return fstatSync(stdout.fd).isFile() ? createWriteStream("", { fd: stdout.fd, autoClose: false }) : stdout;
@@ -90,7 +89,7 @@ export function resized(screen: Screen): Screen {
   return { ...screen, columns, rows };
 }
 
-/** Puts a page in place of the one before, without flicker. What does not fit is left out above the last line. */
+/** Redraws the screen without flicker. Lines that do not fit are cut above the last line. */
 export function showPage(stdout: Screen, text: string, lastLine: string): void {
   const lines = text
     .trimEnd()

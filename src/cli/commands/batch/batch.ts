@@ -47,11 +47,11 @@ export function defineBatch(program: FxCommand, context: Context): void {
       // A line that a dry run refuses can still be done under its key, and would be done again under a new one.
       new Option(
         "--rejects <file>",
-        "write refused lines to this new file, to correct and run; do not run the batch again after 30 days",
+        "write refused lines under new keys to this new file, to correct and run; after 30 days, this batch would do them again",
       ).conflicts("dryRun"),
     )
     .option("--encoding <name>", "text encoding of the file, such as windows-1250 (default: UTF-8)")
-    .option("--stop-on-error", "stop at the first line that does not go through; slower")
+    .option("--stop-on-error", "stop at the first line that fails; slower, because lines go one by one")
     .consent("show what each line would do, and change nothing")
     .action((path: string, options: BatchOptions) => runBatch(context, path, options));
 }

@@ -1,7 +1,7 @@
 import type { CurrencyCode } from "../../../core/currency.ts";
 import type { LatestTable } from "../../../core/rates.ts";
 import type { ExchangeService } from "../../../core/service.ts";
-import { middle, rateColumns } from "../../terminal/figures.ts";
+import { midRate, rateColumns } from "../../terminal/figures.ts";
 import { proseText, sections, tableText } from "../../terminal/output.ts";
 import type { Screen } from "../../terminal/terminal.ts";
 
@@ -37,10 +37,10 @@ async function readTrends(service: ExchangeService): Promise<ReadonlyMap<Currenc
   const values = new Map<CurrencyCode, number[]>();
   for (const { rates } of tables.slice(-trendTables)) {
     for (const [currency, rate] of rates) {
-      values.set(currency, [...(values.get(currency) ?? []), middle(rate)]);
+      values.set(currency, [...(values.get(currency) ?? []), midRate(rate)]);
     }
   }
-  return new Map([...values].map(([currency, middles]) => [currency, sparkline(middles)]));
+  return new Map([...values].map(([currency, midRates]) => [currency, sparkline(midRates)]));
 }
 
 const bars = "▁▂▃▄▅▆▇█";

@@ -16,7 +16,7 @@ interface ServeOptions extends CommandOptions {
 const serverSettings = settingNames.filter((name) => !["url", "token", "allowPlainHttp"].includes(name));
 const details: Partial<Record<SettingName, string>> = {
   tokens: "; without it, requests need no token",
-  logLevel: "; info unless set, and warn at a terminal",
+  logLevel: "; default: info, or warn at a terminal",
 };
 
 export function defineServe(program: FxCommand, context: Context): void {

@@ -101,7 +101,7 @@ describe("in a real fish", { skip: missing("fish") }, () => {
     ["fx acc", "account\tOpen, show and change accounts"],
     [
       "fx account show --ur",
-      "--url\twhere to work: a running server, or sqlite:PATH, postgres://… or memory: in this process",
+      "--url\ttarget: the URL of a server, or sqlite:PATH, postgres://… or memory: to open a store in this process",
     ],
     ["fx quote --from US", "USD\tdolar amerykański"],
     ["fx batch ord", "orders of may.csv"],
