@@ -102,23 +102,27 @@ test("paths are relative to where the document comes from, or to the prefix", ()
 
 describe("generated clients can rely on it", () => {
   test("every number is a double or says how many bits it has, so that no amount is rounded", () => {
-    const numbers = schemasIn(document).filter(({ type }) => type === "number" || type === "integer");
+    const numbers = schemasAt("#", document).filter(
+      ([, { type }]) => type === "number" || type === "integer",
+    );
     assert.ok(numbers.length > 30);
-    for (const { type, format, ...rest } of numbers) {
+    for (const [place, { type, format }] of numbers) {
       const formats = type === "number" ? ["double"] : ["int32", "int64"];
-      assert.ok(formats.includes(String(format)), JSON.stringify(rest));
+      assert.ok(formats.includes(String(format)), `${place} has the format ${format}`);
     }
   });
 
   test("every text that is sent says its form", () => {
-    const sent = listed.flatMap(({ parameters, requestBody }) => schemasIn([parameters, requestBody]));
+    const sent = listed.flatMap(({ operationId, parameters, requestBody }) =>
+      schemasAt(operationId, { parameters, requestBody }),
+    );
     const bodies = [...["Opening", "Order"], ...["Cash", "CashLine", "Renaming", "Reversal"]];
-    const texts = [...sent, ...bodies.flatMap((name) => schemasIn(component(name)))].filter(
-      ({ type }) => type === "string",
+    const texts = [...sent, ...bodies.flatMap((name) => schemasAt(name, component(name)))].filter(
+      ([, { type }]) => type === "string",
     );
     assert.ok(texts.length > 20);
-    for (const text of texts) {
-      assert.ok(text.pattern ?? text.format ?? text.enum ?? text.maxLength, JSON.stringify(text));
+    for (const [place, text] of texts) {
+      assert.ok(text.pattern ?? text.format ?? text.enum ?? text.maxLength, place);
     }
   });
 
@@ -343,11 +347,16 @@ function component(name: string): JsonSchema {
 
 /** Every schema in a part of the document, however deep. */
 function schemasIn(part: unknown): JsonSchema[] {
+  return schemasAt("#", part).map(([, schema]) => schema);
+}
+
+/** The schemas of a part of the document, each with its place: that of the part, and the names that lead to it. */
+function schemasAt(place: string, part: unknown): (readonly [place: string, schema: JsonSchema])[] {
   if (typeof part !== "object" || part === null) return [];
   const deeper = Object.entries(part).flatMap(([name, value]) =>
-    name === "examples" ? [] : schemasIn(value),
+    name === "examples" ? [] : schemasAt(`${place}/${name}`, value),
   );
-  return "type" in part && typeof part.type === "string" ? [part as JsonSchema, ...deeper] : deeper;
+  return "type" in part && typeof part.type === "string" ? [[place, part as JsonSchema], ...deeper] : deeper;
 }
 
 function parameterOf(operationId: string, name: string) {
