@@ -75,6 +75,10 @@ describe("following entries over HTTP", () => {
 
   test("A follower of what is not fx fails, saying so", async () => {
     await refuses(followed(rawAnswer(200)), "unreachable", /is not fx \(status 200, text\/html\)/);
-    await refuses(followed(rawAnswer(200, "data: 1\n\n", type)), "unreachable", /is not fx \(malformed event\)/);
+    await refuses(
+      followed(rawAnswer(200, "data: 1\n\n", type)),
+      "unreachable",
+      /is not fx \(malformed event\)/,
+    );
   });
 });
