@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { describe, test } from "node:test";
+import { readdirSync } from "node:fs";
+import { describe } from "node:test";
 import { type Account, parseOpening } from "../../src/core/account.ts";
 import type { Request } from "../../src/core/change.ts";
 import type { CurrencyCode } from "../../src/core/currency.ts";
@@ -14,6 +14,7 @@ import type { Pesel } from "../../src/core/pesel.ts";
 import type { BulkAnswer, BulkLine, ExchangeService, ExportFormat, Page } from "../../src/core/service.ts";
 import type { Open, Subject } from "../service.contract.ts";
 import { exported } from "../support/bookkeeping.ts";
+import { testCases } from "../support/cases.ts";
 import { adult, decimal, peselOf, table, terms, today } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
 import { answersTo, dryRunOf, send, texts } from "../support/service.ts";
@@ -321,19 +322,7 @@ async function played(recorded: string, subject: Subject): Promise<string> {
 /** Every case of every file, over this service. Only one of the services writes the files. */
 export function describeCases(open: Open, mayWrite: boolean): void {
   for (const name of names) {
-    const file = new URL(name, folder);
-    describe(`the cases of ${name}`, () => {
-      for (const recorded of readFileSync(file, "utf8").split(/^(?=# )/m)) {
-        test(recorded.slice(2, recorded.indexOf("\n")), async (t) => {
-          const again = await played(recorded, await open(t));
-          if (process.env.TRANSCRIPTS_WRITE === undefined) assert.equal(again, recorded);
-          else if (mayWrite)
-            writeFileSync(
-              file,
-              readFileSync(file, "utf8").replace(recorded, () => again),
-            );
-        });
-      }
-    });
+    describe(`the cases of ${name}`, () =>
+      testCases(new URL(name, folder), async (recorded, t) => played(recorded, await open(t)), mayWrite));
   }
 }
