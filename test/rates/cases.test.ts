@@ -63,7 +63,7 @@ async function played(recorded: string): Promise<string> {
   });
   let time = noon;
   let bankTime: Date | undefined;
-  /** What the clock jumped, without time. */
+  /** Milliseconds by which the clock has jumped, without time. */
   let jumpedMs = 0;
   const processes = new Map<string, Process>();
   const tableOf = (word: string, source = bank.url) =>
