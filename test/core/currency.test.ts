@@ -16,13 +16,13 @@ const allCodes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) =
 const withDigits = (digits: number) =>
   allCodes.filter((code) => minorUnitDigits(code as CurrencyCode) === digits).join(" ");
 
-test("Two decimals belong to the currencies of ISO 4217 that the bank quotes, and to XDR", () => {
+test("Quoted currencies have their ISO 4217 decimals, and XDR has two", () => {
   assert.equal(
     withDigits(2),
     "AUD BGN BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY UAH USD XDR ZAR",
   );
 });
-test("No decimals belong to the currencies that have none in ISO 4217", () =>
+test("Quoted currencies without decimals in ISO 4217 have none", () =>
   assert.equal(withDigits(0), "CLP ISK JPY KRW"));
 test("No other code of three letters is a currency", () => {
   const kept = allCodes.filter((code) => minorUnitDigits(code as CurrencyCode) !== undefined);
@@ -57,7 +57,7 @@ test("docs/DECISIONS.md names all 34 currencies with their digits", () => {
 describe("gap: currency symbols", () => {
   test("A currency code in any case is read as upper case", () =>
     assert.equal(parseCurrencyCode("uSd"), "USD"));
-  test("A letter that upper-cases into ASCII is not taken for one", () => {
+  test("ſ and ı, which upper-case into ASCII, make no currency code", () => {
     assert.notEqual(parseCurrencyCode("uſd"), "USD");
     assert.notEqual(parseCurrencyCode("ıdr"), "IDR");
     for (const text of ["ſek", "seſ"]) assert.equal(parseCurrencyCode(text), text);

@@ -52,7 +52,7 @@ const longest = 9;
 const chain = chainOf(longest);
 const other = chainOf(longest);
 
-test("A proof fits the checkpoints from its entry to its head, ends where they do, and fits no others", () => {
+test("A proof verifies against every checkpoint from its entry to its head, and no other", () => {
   for (let sequence = 1; sequence <= longest; sequence += 1) {
     for (let end = sequence; end <= longest; end += 1) {
       const proof = proofFrom(chain, sequence, end);
@@ -84,7 +84,7 @@ test("A proof with any character changed proves nothing", () => {
   }
 });
 
-test("The hash of an entry is followed without its text", () => {
+test("A later entry's hash is checked from the digest of its text alone", () => {
   const [first, second] = chain.heads;
   assert.equal(chainedHash(sha256(chain.texts[1] as string), first?.hash ?? "", sha256), second?.hash);
 });

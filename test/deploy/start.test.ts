@@ -15,7 +15,7 @@ const command = `${first} -- --port 0`;
 
 const listening = /^listening\s+(http:\S+)\n/m;
 
-async function isTaken(url: string): Promise<boolean> {
+async function isListening(url: string): Promise<boolean> {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   try {
     await once(socket, "connect");
@@ -33,17 +33,17 @@ describe("The first command of the README", () => {
     ["SIGINT", "bash -c", command],
     ["SIGTERM", "kill $! in a script", `${command} & read -r _; kill $!; wait $!`],
   ] as const) {
-    test(`README's first command starts a server that ends at ${signal} by ${how}`, async () => {
+    test(`README's first command, run as ${how}, starts a server that stops on ${signal}`, async () => {
       const child = spawn("bash", ["-c", script], { cwd: root, detached: true });
       try {
         let shown = "";
         for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (shown += text));
         await until(() => listening.test(shown));
         const [, url = ""] = listening.exec(shown) ?? [];
-        assert.equal(await isTaken(url), true);
+        assert.equal(await isListening(url), true);
         if (script === command) child.kill(signal);
         else child.stdin.write("\n");
-        await until(async () => !(await isTaken(url)));
+        await until(async () => !(await isListening(url)));
       } finally {
         // Ends the rest of its process group.
         try {

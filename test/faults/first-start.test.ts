@@ -18,17 +18,17 @@ for (const [what, prepare] of [
   ["a new file", async () => {}],
   ["a restored backup", restoreBackups],
 ] as const) {
-  test(`Processes that start at once on ${what} share one ledger with an account of each`, async (t) => {
+  test(`Three processes that start at once on ${what} open one ledger with the account of each`, async (t) => {
     const folder = newFolder(t);
     await prepare(folder);
     const startMs = String(Date.now() + startUpMs);
-    const sisters = await Promise.all(
+    const processes = await Promise.all(
       ["0", "1", "2"].map((self) =>
         promisify(execFile)(process.execPath, [...tsx, script, folder, String(rounds), startMs, self]),
       ),
     );
     assert.deepEqual(
-      sisters.map(({ stdout }) => stdout),
+      processes.map(({ stdout }) => stdout),
       ["", "", ""],
     );
     for (let round = 0; round < rounds; round += 1) {

@@ -18,14 +18,14 @@ const openingHead = (...fields: string[]) =>
 
 const bulkHead = (field: string) => headOf("POST /api/bulk", `Content-Type: ${bulkType}`, field);
 
-describe("requests on a connection that has one under way", () => {
+describe("pipelined requests", () => {
   for (const [what, behind] of Object.entries({
-    "what is no HTTP": "no HTTP\r\n\r\n",
-    "a body that is chunked wrongly": `${openingHead("Transfer-Encoding: chunked")}no chunk\r\n`,
+    "bytes that are not HTTP": "no HTTP\r\n\r\n",
+    "a malformed chunked body": `${openingHead("Transfer-Encoding: chunked")}no chunk\r\n`,
     "a body that does not arrive in time": `${openingHead("Content-Length: 9")}{`,
-    "a batch that is chunked wrongly": `${bulkHead("Transfer-Encoding: chunked")}no chunk\r\n`,
+    "a malformed chunked batch": `${bulkHead("Transfer-Encoding: chunked")}no chunk\r\n`,
   })) {
-    test(`A request with ${what} behind it is answered, and its answer closes the connection`, async (t) => {
+    test(`A request followed by ${what} is answered, and the connection is closed`, async (t) => {
       const { server, asked, release } = await startGated({ requestTimeoutMs: 200 });
       t.after(() => server.close());
       const connection = await openConnection(server.url);
@@ -59,7 +59,7 @@ describe("requests on a connection that has one under way", () => {
   });
 
   for (const count of [17, 1000]) {
-    test(`A connection with ${count} pipelined requests is closed, and one is begun`, async (t) => {
+    test(`A connection with ${count} pipelined requests is closed, and at most one is begun`, async (t) => {
       const { server, asked, release } = await startGated();
       t.after(() => server.close());
       const connection = await openConnection(server.url);
@@ -72,7 +72,7 @@ describe("requests on a connection that has one under way", () => {
   }
 
   for (const stream of ["/api/audit/comparison", "/api/bulk", "/api/bulk?dryRun=true"]) {
-    test(`A request behind one to ${stream} that is over before its body was read is answered, or the connection closed`, async (t) => {
+    test(`A request pipelined after ${stream}, whose body was not read to its end, is answered or the connection is closed`, async (t) => {
       const server = await startServer();
       t.after(() => server.close());
       const connection = await openConnection(server.url);
@@ -86,7 +86,7 @@ describe("requests on a connection that has one under way", () => {
   }
 
   for (const { over, serving, trusting } of protocols) {
-    test(`A request behind one whose answer closes the connection is not begun, over ${over}`, async (t) => {
+    test(`After an answer with Connection: close, no pipelined request runs, over ${over}`, async (t) => {
       const { server, asked, release } = await startGated(serving);
       t.after(() => server.close());
       release();
@@ -99,7 +99,7 @@ describe("requests on a connection that has one under way", () => {
     });
   }
 
-  test("A request behind another is not begun once the client has ended its side", async (t) => {
+  test("No pipelined request runs once the client has half-closed", async (t) => {
     const { server, asked, release } = await startGated();
     t.after(() => server.close());
     release();
@@ -109,7 +109,7 @@ describe("requests on a connection that has one under way", () => {
     assert.deepEqual([connection.statuses(), asked()], [[404], 0]);
   });
 
-  test("A client that ends its side after the server has ended its batch gets no second answer, and no line in the log", async (t) => {
+  test("A client that half-closes after its batch was ended gets no second answer and is not logged as malformed", async (t) => {
     const server = await startServer({}, "", { bulkIdleTimeoutMs: 100 });
     t.after(() => server.close());
     const { socket, until, closed, received } = await openConnection(server.url);
@@ -121,7 +121,7 @@ describe("requests on a connection that has one under way", () => {
     assert.doesNotMatch(server.log(), /malformed/);
   });
 
-  test("A batch is answered to its end before its connection is closed for what is no HTTP behind it", async (t) => {
+  test("A batch is answered whole before bytes that are not HTTP close its connection", async (t) => {
     const { server } = await startGated();
     t.after(() => server.close());
     const connection = await openConnection(server.url);
@@ -151,7 +151,7 @@ for (const { over, serving, trusting } of protocols) {
       });
     }
 
-    test(`A request that ends in its body gets 503 and is closed, over ${over}`, async () => {
+    test(`A request cut off in its body gets 503 and is closed, over ${over}`, async () => {
       const { socket, closed, received } = await openConnection(server.url, trusting);
       socket.end(`${openingHead("Content-Length: 9999")}{`);
       await closed;
@@ -172,7 +172,7 @@ test("A connection whose answers nobody reads is closed", async (t) => {
   socket.destroy();
 });
 
-describe("requests beyond those that are answered soon", () => {
+describe("requests beyond the limit", () => {
   test("A further request is refused with 503 and Retry-After, and nothing of it is begun", async (t) => {
     const { server, asked, release } = await startGated({ requestsAtMost: 2 });
     t.after(() => server.close());
@@ -190,7 +190,7 @@ describe("requests beyond those that are answered soon", () => {
     assert.equal(asked(), 3);
   });
 
-  test("A request whose body has not arrived takes no place from others", async (t) => {
+  test("A request whose body has not arrived does not count towards the limit", async (t) => {
     const server = await startServer({}, "", { requestsAtMost: 1 });
     t.after(() => server.close());
     const slow = await openConnection(server.url);
@@ -200,7 +200,7 @@ describe("requests beyond those that are answered soon", () => {
     slow.socket.destroy();
   });
 
-  test("A connection that breaks gives back the places of its requests", async (t) => {
+  test("A broken connection frees the slots of its requests", async (t) => {
     const { server, asked, release } = await startGated({ requestsAtMost: 1 });
     t.after(() => server.close());
     const connection = await openConnection(server.url);
@@ -213,7 +213,7 @@ describe("requests beyond those that are answered soon", () => {
   });
 });
 
-test("connections above the limit are closed as they come, and the log says so once", async (t) => {
+test("Connections above --max-connections are closed, and logged once", async (t) => {
   const server = await startServer({}, "", { maxConnections: 2 });
   t.after(() => server.close());
   const open = countConnections(server);
@@ -241,7 +241,7 @@ describe("a request's headers", () => {
     return answerTo(server.url, openingHead(`Content-Length: ${body.length}`, ...filling, key), body);
   }
 
-  test("An idempotency key behind 3,000 other headers counts", async () => {
+  test("An Idempotency-Key after 3,000 other headers is read", async () => {
     assert.match(await openWith(3000, 3), /^HTTP\/1\.1 204 /);
     assert.match(await openWith(3000, 3), /^HTTP\/1\.1 204 [\s\S]*idempotency-replayed: true/);
   });

@@ -31,10 +31,7 @@ const tooLate =
 const after = (ms: number) => new Date(now.getTime() + ms);
 const serviceOn = (store: Store) => new LedgerService(store, fixedRates(), () => now);
 
-/**
- * Appends entries to an account, whatever they say. Their hashes are right. One that undoes another names it by its
- * number among these, or by its id.
- */
+/** Appends entries unchecked, with valid hashes. `reverses` is an index among them (from 1) or an id. */
 async function append(store: Store, pesel: Pesel, entries: readonly Entry[]): Promise<void> {
   await store.transact([{ pesel, key: undefined }], ({ account }) => {
     const before = account(pesel) ?? emptyAccount(pesel);
@@ -50,13 +47,13 @@ async function append(store: Store, pesel: Pesel, entries: readonly Entry[]): Pr
   });
 }
 
-/** An entry of any kind with this number, after which the account has these balances. */
+/** Entry `sequence`; `minor` is the PLN balance after it. */
 function nth(sequence: number, kind: EntryKind, minor: bigint, fields: Partial<Entry> = {}): Entry {
   const balances = [money(minor)];
   return nextEntry(emptyAccount(adult(), { sequence: sequence - 1 }), kind, { balances, ...fields });
 }
 
-/** The entry after the opening, for this order at the bank's table, and with what is to be wrong in it. */
+/** Entry 2: the exchange of `words`, with `fields` overridden. */
 function exchanged(words: string, fields: Partial<Entry & Exchange>, pesel = adult()): Entry {
   const account = emptyAccount(pesel, { sequence: 1 });
   return groszEntry(account, { ...priceExchange(terms(words), table), ...fields });
@@ -298,7 +295,7 @@ const given = (pesel: string) => replaced(3, `"pesel":"${adult()}"`, `"pesel":"$
 /** Edits of the rows of the first of two accounts, and all that an audit finds then. */
 const edits: readonly [what: string, sql: string, ...findings: readonly unknown[][]][] = [
   [
-    "a holder of another name",
+    "an edited name of the holder",
     "update account set name = 'Zoe', surname = 'Adam' where pesel = ?",
     ["-", "name", "Zoe", "Jan"],
     ["-", "surname", "Adam", "Kowalski"],
@@ -315,52 +312,52 @@ const edits: readonly [what: string, sql: string, ...findings: readonly unknown[
     ["-", "words of the names", "jan nowak", "jan kowalski"],
   ],
   [
-    "an account that is gone, by its first entry",
+    "a deleted account row",
     "delete from account where pesel = ?",
     ["-", "words of the names", "some", "no account"],
     [1, "entry without an account", "sequence 1", "last sequence none"],
   ],
   [
-    "an account whose entries are gone",
+    "an account whose entries are deleted",
     "delete from journal where pesel = ?",
     ["-", "account without entries", "an account", "no entries"],
   ],
   [
-    "an account whose newest entry is gone",
+    "an account whose newest entry is deleted",
     "delete from journal where pesel = ? and sequence = 3",
     ["-", "number of entries", "3", "2"],
   ],
   [
-    "an account without an entry in the middle",
+    "a deleted entry in the middle of an account",
     "delete from journal where pesel = ? and sequence = 2",
     [3, "gap in the sequence", "3", "2"],
     [3, "broken hash chain", "a hash", "a hash"],
     [3, "entry that fx refuses", "exchange", "insufficient-funds"],
   ],
   [
-    "an account that was set back by an entry",
+    "an account row set back to its previous entry",
     "update account set sequence = 2 where pesel = ?",
     [3, "entry after the account's last", "sequence 3", "last sequence 2"],
   ],
   [
-    "another hash",
+    "an edited hash",
     "update journal set hash = 'x' where pesel = ? and sequence = 2",
     [2, "broken hash chain", "x", "a hash"],
     [3, "broken hash chain", "a hash", "a hash"],
   ],
   [
-    "another hash of the newest entry",
+    "an edited hash of the newest entry",
     "update journal set hash = 'x' where pesel = ? and sequence = 3",
     [3, "broken hash chain", "x", "a hash"],
   ],
   [
-    "another time, and blames no later entry",
+    "an edited time, without findings for later entries",
     replaced(2, '"time":1', '"time":2'),
     [2, "broken hash chain", "a hash", "a hash"],
     [2, "rate table in force", "108/C/NBP/2026", "not in force then"],
   ],
   [
-    "another number",
+    "an edited number",
     replaced(2, '"sequence":2', '"sequence":9'),
     [3, "gap in the sequence", "3", "2"],
     [3, "broken hash chain", "a hash", "a hash"],
@@ -368,14 +365,14 @@ const edits: readonly [what: string, sql: string, ...findings: readonly unknown[
     [9, "entry after the account's last", "sequence 9", "last sequence 3"],
   ],
   [
-    "another number of the newest entry",
+    "an edited number of the newest entry",
     replaced(3, '"sequence":3', '"sequence":-3'),
     [-3, "gap in the sequence", "-3", "3"],
     [-3, "broken hash chain", "a hash", "a hash"],
     ["-", "number of entries", "3", "-3"],
   ],
   [
-    "a kind that there is not, and blames no hash after it",
+    "an unknown kind, without a finding for the next hash",
     replaced(2, '"exchange"', '"44051401359"'),
     [
       2,
@@ -401,7 +398,7 @@ const edits: readonly [what: string, sql: string, ...findings: readonly unknown[
     [2, "account of the entry", "070011000003", "70011000003"],
   ],
   [
-    "a rate table in force from a time that no date has",
+    "an acceptance time outside the range of dates",
     "update accepted_table set accepted_at = 9000000000000000 where epoch = 2",
     [3, "rate table in force", "109/C/NBP/2026", "not in force then"],
     ["71011000000 3", "rate table in force", "109/C/NBP/2026", "not in force then"],
@@ -463,18 +460,18 @@ const edits: readonly [what: string, sql: string, ...findings: readonly unknown[
     ["00000000000 1", "balances in the entry", '{"PLN":500}', '{"PLN":900}'],
   ],
   [
-    "an entry of a kind that the house has not",
+    "an entry of a kind that the house cannot have",
     `update journal set entry = replace(entry, '"deposit"', '"opening"') where pesel = 0`,
     ["00000000000 1", "broken hash chain", "a hash", "a hash"],
     ["00000000000 1", "entry that fx refuses", "opening", "account-exists"],
   ],
   [
-    "an account of the house that is gone",
+    "a deleted account row of the house",
     "delete from account where pesel = 0",
     ["00000000000 1", "entry without an account", "sequence 1", "last sequence none"],
   ],
   [
-    "a rate of a table at which nobody exchanged",
+    "an edited rate of a currency that nobody exchanged",
     "update rate_table set rates = replace(rates, '0.011793', '0.011794')",
     [2, "rate table", table.id, "no such table in the store"],
     ["71011000000 2", "rate table", table.id, "no such table in the store"],
@@ -489,7 +486,7 @@ const edits: readonly [what: string, sql: string, ...findings: readonly unknown[
     ["71011000000 3", "rate table in force", "109/C/NBP/2026", "not in force then"],
   ],
   [
-    "an exchange after one at a later rate table",
+    "exchanges out of the order of the tables in force",
     "update accepted_table set epoch = 3 where epoch = 1",
     [3, "rate table in force", "109/C/NBP/2026", "not in force then"],
     ["71011000000 3", "rate table in force", "109/C/NBP/2026", "not in force then"],
@@ -498,7 +495,7 @@ const edits: readonly [what: string, sql: string, ...findings: readonly unknown[
   ],
 ];
 
-/** The findings in the lines of a checkpoint, where one that could not be written or read would hide all. */
+/** The findings after a round trip through a checkpoint: one that cannot be encoded would hide all. */
 async function overTheWire(service: LedgerService): Promise<readonly AuditFinding[]> {
   const lines = [checkpointStart({ time: now.toISOString(), fx: "", schemaVersion: 1, entries: 0 })];
   const onHeads = async (heads: readonly AccountHead[]) => void lines.push(checkpointHeads(heads));
@@ -549,7 +546,7 @@ for (const { name, database } of adapters) {
     });
 
     for (const column of ["id", "pesel", "sequence", "idempotency_key", "reverses"]) {
-      test(`An audit over ${name} never sees another ${column} than the entry has: the database computes it`, async (t) => {
+      test(`${name} refuses to change the generated column ${column}`, async (t) => {
         const { run } = await filled(t);
         await assert.rejects(run(`update journal set ${column} = null where pesel = ${adult()}`), {
           message: /generated column|can only be updated to DEFAULT/,
@@ -557,7 +554,7 @@ for (const { name, database } of adapters) {
       });
     }
 
-    test(`An audit over ${name} never sees an entry that is undone twice: the database refuses the second`, async (t) => {
+    test(`${name} refuses a second reversal of an entry`, async (t) => {
       const { open } = await openDatabase(t);
       const again = [opened, deposit, reversal(3), reversal(4, { balances: [money(99_000n)] })];
       await assert.rejects(append(await open(), adult(), again), { code: "storage-unavailable" });

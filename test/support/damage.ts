@@ -34,7 +34,7 @@ export interface Damageable extends Contents {
   edit(sql: string): Promise<string | undefined>;
   restore(): Promise<void>;
   open(): Promise<Store>;
-  /** Number of entries that share account and sequence number with another one. */
+  /** Counts the pairs of account and sequence number that more than one entry has. */
   doubled(): Promise<number>;
 }
 
@@ -68,7 +68,7 @@ export async function contentsOf(database: SharedDatabase): Promise<Contents> {
   return { columns, rowsOf };
 }
 
-/** Runs a statement that adds rows, which the index then lacks. */
+/** Runs an insert that one index misses. */
 export async function withoutIndex({ url, run }: SharedDatabase, index: string, sql: string): Promise<void> {
   if (!url.startsWith("sqlite:")) {
     const ready = (is: boolean) =>
@@ -78,7 +78,7 @@ export async function withoutIndex({ url, run }: SharedDatabase, index: string, 
     await ready(true);
     return;
   }
-  /** Reads the schema anew afterwards. */
+  /** Edits sqlite_schema and reloads it. */
   const onSchema = (change: string) => {
     const database = new DatabaseSync(url.slice("sqlite:".length));
     database.enableDefensive(false);
@@ -149,7 +149,7 @@ export function insertOf(table: string, row: Row): string {
   return `insert into ${table} (${Object.keys(row).join(", ")}) values (${Object.values(row).map(quoted).join(", ")})`;
 }
 
-/** The condition that a row is this one. */
+/** A WHERE condition that matches exactly this row. */
 export function rowIs(row: Row): string {
   const same = (value: Value) => (value === null ? "is null" : `= ${quoted(value)}`);
   return Object.entries(row)
@@ -200,7 +200,7 @@ export async function outcomeOf(asked: Promise<unknown>): Promise<string> {
     return text(await asked);
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
-    assert.ok(code !== undefined, `a raw ${(error as Error).stack}`);
+    assert.ok(code !== undefined, `an error without a code: ${(error as Error).stack}`);
     return `${code}: ${message}`;
   }
 }
