@@ -441,7 +441,7 @@ export const operations = {
   entries: {
     method: "GET",
     path: "/api/entries",
-    summary: "The entries of all accounts as they come, in the order in which they were committed",
+    summary: "The entries of all accounts, in commit order",
     description:
       "A follower that asks again with `next` as `after` sees every entry exactly once, and those of an account in their " +
       "order; an empty page says that there is no later one yet. With `Accept: text/event-stream`, and without `limit`, the " +
