@@ -196,7 +196,8 @@ function Priced({ pesel, at, asker }: PricedProps) {
       <OrderFacts order={order} {...balances} />
       <Reason order={order} isFixed={stage !== "asked"} />
       {notices.length > 0 && <p role="alert">{notices.join(" ")}</p>}
-      <p class="actions">
+      {/* Other buttons are other elements: the click on one never submits as the one that takes its place. */}
+      <p class="actions" key={isLeaving ? "leaving" : "asked"}>
         {isLeaving ? (
           <>
             <Button label={texts.stay} class="primary" onClick={() => setLeaving(false)} />

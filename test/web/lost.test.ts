@@ -130,6 +130,8 @@ describe("an order from the page", { skip: noBrowser }, () => {
         await parts(page).alert.getByText("not been done so far").waitFor();
         await page.getByRole("button", { name: "Abandon" }).click();
         await parts(page).alert.getByText("may still be done, whatever").waitFor();
+        await page.getByRole("button", { name: "Keep it" }).click();
+        await page.getByRole("button", { name: "Abandon", exact: true }).click();
         await page.getByRole("button", { name: "Abandon, although it may still be done" }).click();
         await parts(page).alert.getByText("abandoned, but may still be done").waitFor();
       }
