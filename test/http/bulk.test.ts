@@ -242,43 +242,6 @@ describe("a batch over HTTP", () => {
     assert.equal(second.request.reusedSocket, true);
   });
 
-  test("A batch is counted line by line, and its orders among the orders", async (t) => {
-    const { url } = await started(t);
-    const none = await linesCounted(url);
-    assert.deepEqual([none.settled, none.opened, none["insufficient-funds"]], [0, 0, 0]);
-    const keyed = { ...order, key: "k" };
-    const taken = { ...deposit, kind: "withdrawal", amount: 1e6 };
-    const answers = await sendBulk(url, [opening, keyed, keyed, order, "{", "", deposit, deposit, taken]);
-    assert.deepEqual(answers.map(brief), [
-      ...["1 204", "2 200", "3 200 replayed", "4 200", "5 400 invalid-request"],
-      ...["7 200", "8 200", "9 400 insufficient-funds"],
-    ]);
-    const { settled, opened, replayed, "invalid-request": invalid } = await linesCounted(url);
-    assert.deepEqual(
-      { settled, opened, replayed, invalid },
-      { settled: 4, opened: 1, replayed: 1, invalid: 1 },
-    );
-    const { text } = await send(url, "GET", "/metrics");
-    assert.match(text, /^fx_orders_total\{result="settled"\} 2$/m);
-    assert.match(text, /^fx_orders_total\{result="replayed"\} 1$/m);
-    assert.match(text, /^fx_changes_total\{kind="opening",result="opened"\} 1$/m);
-    assert.match(text, /^fx_changes_total\{kind="deposit",result="settled"\} 2$/m);
-    assert.match(text, /^fx_changes_total\{kind="withdrawal",result="insufficient-funds"\} 1$/m);
-  });
-
-  test("A batch is one line in the log, with the outcomes of its lines and without a PESEL", async (t) => {
-    const { url, log } = await started(t);
-    await sendBulk(url, [opening, order, order, { ...order, toBuy: 1e6 }]);
-    await until(() => log().includes("/api/bulk"));
-    const [line = "{}"] = log()
-      .split("\n")
-      .filter((each) => each.includes("/api/bulk"));
-    const { route, status, lines } = JSON.parse(line);
-    assert.deepEqual({ route, status }, { route: "/api/bulk", status: 200 });
-    assert.deepEqual(lines, { opened: 1, settled: 2, "insufficient-funds": 1 });
-    assert.ok(!log().includes(pesel));
-  });
-
   test("A batch logs a failure of the store once, and answers it for each line", async (t) => {
     const { url, store, log } = await opened(t);
     t.mock.method(store, "transact", async () => {

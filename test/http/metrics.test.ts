@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { balanceOf } from "../../src/core/account.ts";
-import { pln } from "../../src/core/currency.ts";
+import { answerCodes } from "../../src/core/errors.ts";
 import { fetchOutcomes, type RatesStatus, type RateTable } from "../../src/core/rates.ts";
 import { openMetrics } from "../../src/http/metrics.ts";
 import { sendBulk } from "../support/bulk.ts";
@@ -35,52 +34,6 @@ async function valuesOf(name: string): Promise<Record<string, number>> {
   const rows = [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].filter(([, each]) => each === name);
   return Object.fromEntries(rows.map(([, , labels = "", value]) => [labels, Number(value)]));
 }
-
-describe("orders", () => {
-  test("Orders are counted by pair and outcome, those of a batch too, and a pair that cannot be read or is not quoted is other", async () => {
-    const key = { "idempotency-key": "k" };
-    for (const [fields, headers] of [
-      [{}, key],
-      [{}, key],
-      [{ toBuy: 1e6 }, {}],
-      [{ from: "usd", to: "pln", toBuy: undefined, toSell: 1 }, {}],
-      [{ to: "ABC" }, {}],
-      [{ from: "ABD", to: "THB" }, {}],
-      [{ from: "x".repeat(500) }, {}],
-      [{ pesel: 1 }, {}],
-    ] as const) {
-      await exchange(fields, headers);
-    }
-    await sendBulk(server.url, [order, order, "{"]);
-    const byPair = await valuesOf("fx_pair_orders_total");
-    assert.deepEqual(byPair, {
-      'from="PLN",to="USD",result="settled"': 3,
-      'from="PLN",to="USD",result="replayed"': 1,
-      'from="PLN",to="USD",result="insufficient-funds"': 1,
-      'from="USD",to="PLN",result="settled"': 1,
-      'from="PLN",to="other",result="unsupported-currency"': 1,
-      'from="other",to="other",result="unsupported-currency"': 1,
-      'from="other",to="USD",result="unsupported-currency"': 1,
-      'from="other",to="other",result="invalid-request"': 1,
-    });
-    const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, one) => all + one);
-    assert.equal(sum(byPair), sum(await valuesOf("fx_orders_total")));
-  });
-
-  test("Amounts exchanged are counted from 0 in units of each currency, as the customer sold and bought, without repeated and refused orders", async () => {
-    const exchanged = () => valuesOf("fx_exchanged_total");
-    const none = await exchanged();
-    assert.deepEqual([none['currency="PLN",side="sold"'], none['currency="USD",side="bought"']], [0, 0]);
-    for (const _ of [1, 2]) await exchange({}, { "idempotency-key": "k" });
-    await exchange({ to: "JPY", toBuy: 100 });
-    await exchange({ toBuy: 1e6 });
-    const volume = await exchanged();
-    assert.equal(volume['currency="USD",side="bought"'], 10);
-    assert.equal(volume['currency="JPY",side="bought"'], 100);
-    const left = balanceOf(await server.service.account(pesel), pln);
-    assert.equal(volume['currency="PLN",side="sold"'], Number(100_000n - left) / 100);
-  });
-});
 
 describe("commits", () => {
   test("Commits are counted with their size and duration", async () => {
@@ -153,6 +106,13 @@ describe("the rate table", () => {
     });
   }
 
+  test("A rate table that is not there has no age", async () => {
+    assert.doesNotMatch(
+      await gauges("2026-06-08T12:00:00Z", { table: undefined }),
+      /^fx_rates_table_age_seconds /m,
+    );
+  });
+
   test("fx_trading is 0 where orders do not settle", async () => {
     const notTraded = { code: "too-old", reason: "It is too old." } as const;
     assert.match(await gauges("2026-06-08T12:00:00Z", { notTraded }), /^fx_trading 0$/m);
@@ -170,7 +130,17 @@ describe("the rate table", () => {
   });
 });
 
-test("rate fetches are counted by outcome from 0", async () => {
-  const expected = fetchOutcomes.map((outcome) => [`outcome="${outcome}"`, 0]);
-  assert.deepEqual(await valuesOf("fx_rate_fetches_total"), Object.fromEntries(expected));
+test("Results of orders, amounts of the table's currencies and fetches of rates are counted from 0", async (t) => {
+  const fresh = await startServer();
+  t.after(() => fresh.close());
+  const { text } = await send(fresh.url, "GET", "/metrics");
+  const results = [...text.matchAll(/^fx_orders_total\{result="([a-z-]+)"\} 0$/gm)].map(
+    ([, result]) => result,
+  );
+  assert.deepEqual(results, ["settled", "replayed", ...answerCodes]);
+  for (const series of ['{currency="PLN",side="sold"}', '{currency="USD",side="bought"}']) {
+    assert.ok(text.includes(`\nfx_exchanged_total${series} 0\n`), series);
+  }
+  for (const outcome of fetchOutcomes)
+    assert.ok(text.includes(`\nfx_rate_fetches_total{outcome="${outcome}"} 0\n`));
 });

@@ -104,29 +104,6 @@ test("Other methods of a path are answered with 405 and Allow", async () => {
   }
 });
 
-test("A request that no handler gets is logged and counted with its duration", async () => {
-  const own = await startServer();
-  try {
-    const wrong = ["GET /none", "PUT /api/user", "GET /api/user/%zz", "POST /api/user"];
-    for (const line of wrong) {
-      const [method = "", path = ""] = line.split(" ");
-      await send(own.url, method, path, method === "POST" ? { body: "x", headers: {} } : {});
-    }
-    const lines = own.log().trim().split("\n").slice(1);
-    const told = lines.map((line) => JSON.parse(line) as { route: string; status: number; ms: number });
-    assert.deepEqual(
-      told.map(({ route, status }) => `${route} ${status}`),
-      ["none 404", "/api/user 405", "/api/user/{pesel} 400", "/api/user 400"],
-    );
-    for (const { ms } of told) assert.ok(ms > 0 && ms < 1000, String(ms));
-    const { text } = await send(own.url, "GET", "/metrics");
-    const seconds = /_sum\{method="GET",route="none",status="404"\} (\S+)/.exec(text)?.[1];
-    assert.ok(Number(seconds) > 0 && Number(seconds) < 1, seconds);
-  } finally {
-    await own.close();
-  }
-});
-
 /** The answers of the server to these bytes, until it closes the connection. */
 async function answersTo(bytes: string): Promise<string> {
   const { socket, closed, received } = await openConnection(server.url);

@@ -10,15 +10,17 @@ import { conforms, operationAt } from "../support/document.ts";
 import { adult, now, peselOf, table } from "../support/fixture.ts";
 import { type HttpAnswer, isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+import { until } from "../support/until.ts";
 import { maskVolatile } from "../support/volatile.ts";
 
 /**
  * The answers to requests. Each case of requests.txt has people of its own: `<rich>` has 1000 PLN, `<empty>` nothing,
  * `<closed>` and `<blocked>` an account of that kind, `<new>` none yet and `<child>` never one. Requests with % prepare
  * the case, those with $ are shown, and of those with ? the status and the headers. `teller:` sends that token to a server
- * with tokens, `nobody:` none; `> ` begins a header. Headers that all answers have are not shown. `! no rates` is for the rest of the case, or until `! rates`. `<id 1>`
- * is the first id of the case, `<id 1:8>` its first 8 characters. TRANSCRIPTS_WRITE=1 writes the file anew, to be read
- * before it is kept.
+ * with tokens, `nobody:` none; `> ` begins a header. Headers that all answers have are not shown.
+ * `! no rates` is for the rest of the case, or until `! rates`; `! logged` shows the log's lines of the requests since
+ * the last time, and `! counted NAME` the metrics of such a name that grew in the case, by how much. `<id 1>` is the first
+ * id of the case, `<id 1:8>` its first 8 characters. TRANSCRIPTS_WRITE=1 writes the file anew, to be read before it is kept.
  */
 const file = new URL("requests.txt", import.meta.url);
 const cases = readFileSync(file, "utf8").split(/^(?=# )/m);
@@ -42,14 +44,65 @@ after(async () => {
   for (const server of [open, guarded]) await server.close();
 });
 
+/** The values of a server's metrics, by name and labels. */
+async function metrics(): Promise<ReadonlyMap<string, number>> {
+  const { text } = await send(open.url, "GET", "/metrics", { headers: { "x-request-id": preparing } });
+  return new Map(
+    [...text.matchAll(/^([a-z]\w+(?:\{.*\})?) (\S+)$/gm)].map(([, name = "", value]) => [
+      name,
+      Number(value),
+    ]),
+  );
+}
+
+/** The metrics that begin with this name, and by how much they grew. */
+async function grown(name: string, before: ReadonlyMap<string, number>): Promise<string> {
+  const by = (series: string, value: number) => Number((value - (before.get(series) ?? 0)).toFixed(2));
+  const now = [...(await metrics())].filter(
+    ([series]) => series.startsWith(name) && !series.includes("/metrics"),
+  );
+  return now
+    .flatMap(([series, value]) => (by(series, value) === 0 ? [] : `${series} ${by(series, value)}\n`))
+    .join("");
+}
+
+/** The lines that both servers have logged of a case's requests since they had logged so many. */
+function linesSince(lengths: readonly number[]): object[] {
+  const lines = [open, guarded].flatMap((server, nth) => server.log().slice(lengths[nth]).trim().split("\n"));
+  return lines
+    .filter((line) => line.includes('"route"') && !line.includes(`"id":"${preparing}"`))
+    .map((line) => JSON.parse(line));
+}
+
+const logLengths = () => [open, guarded].map((server) => server.log().length);
+
+/** A line of the log without what varies: its id is that of the request, if the case gives it one. */
+function shownLine(line: object, recorded: string): string {
+  const {
+    time: _,
+    pid: _pid,
+    hostname: _host,
+    level: _level,
+    ms,
+    id,
+    msg: _msg,
+    ...told
+  } = line as Record<string, unknown>;
+  assert.ok(Number(ms) > 0 && Number(ms) < 60_000, `${ms} ms`);
+  return JSON.stringify({ ...(recorded.includes(`: ${id}`) && { id }), ...told });
+}
+
 let people = 0;
+/** The id of the requests that are not the case's own. */
+const preparing = "preparing";
 /** A PESEL for a person of a case, whose account is opened. */
 async function personFor(kind: string): Promise<string> {
   people += 1;
   if (kind === "child") return peselOf(`0926${String(people).padStart(6, "010000")}`);
   const pesel = adult(people);
   const done = async (path: string, body: object) => {
-    const { status, text } = await send(open.url, "POST", `/api/user${path}`, { body });
+    const headers = { "content-type": "application/json", "x-request-id": preparing };
+    const { status, text } = await send(open.url, "POST", `/api/user${path}`, { headers, body });
     assert.ok(status < 300, text);
   };
   if (kind === "new") return pesel;
@@ -63,6 +116,8 @@ async function personFor(kind: string): Promise<string> {
 async function played(recorded: string): Promise<string> {
   const persons = new Map<string, string>();
   const ids: string[] = [];
+  const before = await metrics();
+  let [logged, sent] = [logLengths(), 0];
   const filled = async (text: string) => {
     for (const [name, kind = ""] of text.matchAll(/<(rich|empty|closed|blocked|new|child)(?: \d)?>/g)) {
       if (!persons.has(name)) persons.set(name, await personFor(kind));
@@ -87,15 +142,20 @@ async function played(recorded: string): Promise<string> {
   };
   let transcript = recorded.slice(0, recorded.indexOf("\n") + 1);
   const steps =
-    /^(?:! (no rates|rates)|([$%?]) (?:(\w+): )?(\S+) ((?:<[^>]*>|\S)+)(?: (.*))?((?:\n> .*)*))$/gm;
-  for (const [shown, rates, how, token, method = "", path = "", body, more = ""] of recorded.matchAll(
+    /^(?:! (no rates|rates|logged|counted \w+)|([$%?]) (?:(\w+): )?(\S+) ((?:<[^>]*>|\S)+)(?: (.*))?((?:\n> .*)*))$/gm;
+  for (const [shown, special, how, token, method = "", path = "", body, more = ""] of recorded.matchAll(
     steps,
   )) {
     transcript += `${shown}\n`;
-    if (rates !== undefined) {
-      await open.rates.use(rates === "rates" ? table : undefined);
-      continue;
+    if (special?.endsWith("rates")) await open.rates.use(special === "rates" ? table : undefined);
+    if (special?.startsWith("counted")) transcript += await grown(special.slice("counted ".length), before);
+    if (special === "logged") {
+      await until(() => linesSince(logged).length >= sent);
+      const lines = linesSince(logged);
+      [logged, sent] = [logLengths(), 0];
+      transcript += told(lines.map((line) => `${shownLine(line, recorded)}\n`).join(""));
     }
+    if (special !== undefined) continue;
     const at = await filled(path);
     const isLines = /^\/api\/(bulk|audit\/comparison)/.test(at);
     const given = (await filled(more)).matchAll(/^> ([\w-]+): ?(.*)$/gm);
@@ -107,6 +167,7 @@ async function played(recorded: string): Promise<string> {
     const { url } = token === undefined ? open : guarded;
     const text = body === undefined ? {} : { body: await filled(body) };
     const answer = await send(url, method, at, { headers, ...text });
+    if (!at.startsWith("/health/")) sent += 1;
     checkForm(method, at, answer);
     if (how === "%") assert.ok(answer.status < 300, `${shown} ${answer.text}`);
     else transcript += told(shownOf(answer, how === "$"));

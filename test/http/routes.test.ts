@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { answerCodes } from "../../src/core/errors.ts";
-import { adult, table } from "../support/fixture.ts";
-import { type HttpRequest, isProblem, send } from "../support/http.ts";
+import { parseHouseCash } from "../../src/core/change.ts";
+import type { HousePlace } from "../../src/core/house.ts";
+import type { ExchangeService } from "../../src/core/service.ts";
+import { LedgerService } from "../../src/ledger/service.ts";
+import { adult, decimal } from "../support/fixture.ts";
+import { isProblem, send } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
 
 const server = await startServer();
@@ -47,57 +50,6 @@ describe("probes and metrics", () => {
     const answer = await get("/health/ready");
     assert.equal(answer.status, 503);
     assert.match(answer.text, /^\{"status":"store-unavailable"/);
-  });
-
-  test("probes are not logged", async () => {
-    await get("/health/ready");
-    assert.doesNotMatch(server.log(), /health/);
-  });
-
-  test("each other request is one line in the log, with the pattern of its route", async () => {
-    const before = server.log().length;
-    await get(`/api/user/${pesel}`, { "x-request-id": "my-request" });
-    const { id, method, route, status, ms } = JSON.parse(server.log().slice(before));
-    assert.deepEqual([id, method, route, status], ["my-request", "GET", "/api/user/{pesel}", 200]);
-    assert.equal(typeof ms, "number");
-  });
-
-  /** The answer to a request, and the line that it adds to the log. */
-  async function logged(method: string, path: string, request: HttpRequest = {}) {
-    const before = server.log().length;
-    const answer = await send(server.url, method, path, request);
-    const lines = server.log().slice(before).trim().split("\n");
-    return { answer, line: JSON.parse(lines.at(-1) ?? "") };
-  }
-
-  test("the line of a refused request has its code", async () => {
-    assert.equal((await logged("GET", `/api/user/${adult(9000)}`)).line.code, "account-not-found");
-    assert.equal((await logged("GET", "/nothing")).line.code, "not-found");
-    assert.equal((await logged("POST", "/api/user", { body: "{" })).line.code, "invalid-request");
-    assert.equal((await logged("GET", `/api/user/${pesel}`)).line.code, undefined);
-  });
-
-  test("the line of an exchange has the id of its receipt", async () => {
-    const body = { pesel, from: "PLN", to: "USD", toSell: 1 };
-    const { answer, line } = await logged("POST", `/api/exchange/${pesel}`, { body });
-    assert.equal(`/api/receipts/${line.receipt}`, answer.headers.get("fx-receipt"));
-  });
-
-  test("metrics count every result of an order from 0", async () => {
-    const fresh = await startServer();
-    const { text } = await send(fresh.url, "GET", "/metrics");
-    await fresh.close();
-    const zeros = [...text.matchAll(/^fx_orders_total\{result="([a-z-]+)"\} 0$/gm)].map(
-      ([, result]) => result,
-    );
-    assert.deepEqual(zeros, ["settled", "replayed", ...answerCodes]);
-  });
-
-  test("metrics have no age of a table where there is none", async () => {
-    server.rates.use(undefined);
-    const { text } = await get("/metrics");
-    server.rates.use(table);
-    assert.doesNotMatch(text, /^fx_rates_table_age_seconds /m);
   });
 
   test("metrics name the version, the kind of store and the source of the rates", async () => {
@@ -146,4 +98,26 @@ describe("the documentation", () => {
     assert.deepEqual(shown.json, served.json);
     assert.equal((served.json as { info: { version: string } }).info.version, "1.2.3");
   });
+});
+
+test("The house's drawer and bank are read together: money on its way from one to the other is not in both", async (t) => {
+  const { url, service, close } = await startServer({
+    async account(this: ExchangeService, pesel, at) {
+      const read = await LedgerService.prototype.account.call(this, pesel, at);
+      moving ??= toTheBank();
+      await moving;
+      return read;
+    },
+  });
+  t.after(close);
+  const move = (kind: "deposit" | "withdrawal", account: HousePlace) =>
+    service.change(parseHouseCash({ kind, account, amount: decimal("300"), currency: "PLN" }));
+  const toTheBank = async () => {
+    await move("withdrawal", "cash");
+    await move("deposit", "bank");
+  };
+  let moving: Promise<void> | undefined;
+  await move("deposit", "cash");
+  const { json } = await send(url, "GET", "/api/house");
+  assert.deepEqual(json, { cash: [{ symbol: "PLN", amount: 300 }], bank: [] });
 });
