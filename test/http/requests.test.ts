@@ -66,7 +66,7 @@ async function grown(name: string, before: ReadonlyMap<string, number>): Promise
     .join("");
 }
 
-/** The lines that both servers have logged of a case's requests since they had logged so many. */
+/** The lines of requests in both servers' logs, after these lengths of the logs. */
 function linesSince(lengths: readonly number[]): object[] {
   const lines = [open, guarded].flatMap((server, nth) => server.log().slice(lengths[nth]).trim().split("\n"));
   return lines
