@@ -260,7 +260,10 @@ export interface TillRequest {
   readonly by?: string | undefined;
 }
 
-/** The cash of one actor on one day: openings, deposits, withdrawals, and their reversals. Exchanges move no cash. */
+/**
+ * The cash of one actor on one day: openings, deposits, withdrawals, and their reversals, also by others. Exchanges
+ * move no cash.
+ */
 export interface Till {
   readonly date: CalendarDate;
   readonly by: string | undefined;

@@ -352,8 +352,8 @@ export const operations = {
     path: "/api/till",
     summary: "The cash that passed through a till on a day",
     description:
-      "What came in and went out in each currency by the openings, deposits, withdrawals and their reversals of one token " +
-      "on one day in Poland. Exchanges move no cash. Nothing is stored: asked again, a day that has ended has the same " +
+      "What came in and went out in each currency by the openings, deposits and withdrawals of one token on one day in " +
+      "Poland. A reversal counts on its own day, at the till of the token whose entry it undoes. Exchanges move no cash. Nothing is stored: asked again, a day that has ended has the same " +
       "answer and the same `digest`. A teller may see the own till, an operator every till. Where no tokens are in force, " +
       "and without `by`, it counts the entries without a token's name.",
     tag: "ledger",

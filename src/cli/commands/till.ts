@@ -20,7 +20,7 @@ export function defineTill(program: FxCommand, context: Context): void {
     .option("--date <date>", "day in Warsaw, such as 2026-01-31 (default: today)", dateArgument)
     .option(
       "--by <name>",
-      "name of a token (default: that of your token; without a token, entries made without one)",
+      "name of a token, for its entries and their reversals by anyone (default: that of your token; without a token, entries made without one)",
     )
     .action(async ({ date, by, json }: TillOptions) => {
       const { stdout } = context.terminal;
