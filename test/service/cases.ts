@@ -186,7 +186,7 @@ function reading(
       const { accounts, entries, findings } = await service.audit();
       const found = findings.map(
         (each) =>
-          `${each.account} ${each.entry ?? "-"} ${each.problem}: ${each.recorded}, not ${each.recomputed}`,
+          `${each.account} ${each.entry ?? "-"} ${each.problem}: ${each.recorded}, expected ${each.recomputed}`,
       );
       return [`${accounts} accounts, ${entries} entries`, ...found];
     },
