@@ -11,12 +11,12 @@ import {
   accountUrl,
   balancesUrl,
   type DeskRequest,
-  type ExchangeWish,
+  type ExchangeTerms,
   exchange,
   type Name,
   quoteUrl,
+  termsOf,
   tradingNumber,
-  wishOf,
 } from "./requests.ts";
 import type { Kept } from "./session.ts";
 import { Watched } from "./watched.ts";
@@ -184,8 +184,12 @@ export class Desk extends Watched {
   }
 
   /** Reads the account and the price, and then shows the exchange, to be confirmed, with the price in sight if that has moved. */
-  async askExchange(pesel: string, wish: ExchangeWish, was = this.#priceInSight(pesel, wish)): Promise<void> {
-    const url = quoteUrl(wish);
+  async askExchange(
+    pesel: string,
+    terms: ExchangeTerms,
+    was = this.#priceInSight(pesel, terms),
+  ): Promise<void> {
+    const url = quoteUrl(terms);
     const price = this.#api.get<QuoteJson>(url);
     await this.ask(
       pesel,
@@ -195,13 +199,13 @@ export class Desk extends Watched {
   }
 
   /** The price that the teller knows of: of the order that is asked about or was refused, or else of the ticket. */
-  #priceInSight(pesel: string, wish: ExchangeWish): QuoteJson | undefined {
+  #priceInSight(pesel: string, terms: ExchangeTerms): QuoteJson | undefined {
     const { at, message } = this.customer(pesel);
     const refused = message !== undefined && "quote" in message ? message.quote : undefined;
     const quote = at?.stage === "asking" ? at.was : (at?.order.quote ?? refused);
-    const url = quoteUrl(wish);
-    const isOfWish = quote !== undefined && quoteUrl(wishOf(quote)) === url;
-    return isOfWish ? quote : this.#reads.get<QuoteJson>(url).value;
+    const url = quoteUrl(terms);
+    const isSame = quote !== undefined && quoteUrl(termsOf(quote)) === url;
+    return isSame ? quote : this.#reads.get<QuoteJson>(url).value;
   }
 
   /** Shows a request that no account is read for, to be confirmed. */
@@ -283,7 +287,7 @@ export class Desk extends Watched {
   }
 
   #askAgain({ pesel, quote }: Order): void {
-    if (quote !== undefined) void this.askExchange(pesel, wishOf(quote), quote);
+    if (quote !== undefined) void this.askExchange(pesel, termsOf(quote), quote);
   }
 }
 

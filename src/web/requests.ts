@@ -36,7 +36,7 @@ export interface DeskRequest {
 }
 
 /** An exchange before it is priced. */
-export interface ExchangeWish {
+export interface ExchangeTerms {
   readonly from: string;
   readonly to: string;
   readonly side: "toBuy" | "toSell";
@@ -61,19 +61,19 @@ export function accountIn(answer: object, pesel: string): ListedAccountJson {
   return { pesel, name: "", surname: "", currencies: (answer as HouseJson)[place] };
 }
 
-export function quoteUrl({ from, to, side, amount }: ExchangeWish): string {
+export function quoteUrl({ from, to, side, amount }: ExchangeTerms): string {
   return urlOf("api/quote", { from, to, [side]: amount });
 }
 
 /** The exchange that a quote is the price of. */
-export function wishOf({ sold, bought, side }: QuoteJson): ExchangeWish {
+export function termsOf({ sold, bought, side }: QuoteJson): ExchangeTerms {
   const { amount } = side === "toBuy" ? bought : sold;
   return { from: sold.symbol, to: bought.symbol, side, amount };
 }
 
 export function exchange(pesel: string, quote: QuoteJson): DeskRequest {
   const { sold, bought, tableId } = quote;
-  const { from, to, side, amount } = wishOf(quote);
+  const { from, to, side, amount } = termsOf(quote);
   const body = { pesel, from, to, [side]: amount };
   return {
     kind: "exchange",

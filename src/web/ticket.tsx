@@ -9,7 +9,7 @@ import { Button, Facts, Sum } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, useWrong } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
 import type { Read } from "./reads.ts";
-import { type ExchangeWish, quoteUrl } from "./requests.ts";
+import { type ExchangeTerms, quoteUrl } from "./requests.ts";
 import { fill } from "./texts.ts";
 
 const pauseMs = 150;
@@ -28,12 +28,12 @@ export function Ticket({ account }: TicketProps) {
   const isOut = desk.isOut(pesel);
   const amount = typedAmount(ticket.amount, currencyOf(ticket));
   const isPair = from !== to;
-  const wish = "amount" in amount && isPair ? { from, to, side, amount: amount.amount } : undefined;
+  const terms = "amount" in amount && isPair ? { from, to, side, amount: amount.amount } : undefined;
   const wrongAmount = "fault" in amount ? texts.amountFault[amount.fault] : undefined;
   const [fault, refuse] = useWrong(ticket, isPair ? wrongAmount : texts.sameCurrency);
   const ask = () => {
-    if (wish === undefined) refuse();
-    else void desk.askExchange(pesel, wish);
+    if (terms === undefined) refuse();
+    else void desk.askExchange(pesel, terms);
   };
   return (
     <section class="card ticket" aria-label={texts.ticket}>
@@ -41,7 +41,7 @@ export function Ticket({ account }: TicketProps) {
         <fieldset class="pair" disabled={isOut}>
           <Wanted account={account} isTold={fault !== undefined} />
         </fieldset>
-        <Price account={account} wish={wish} />
+        <Price account={account} terms={terms} />
         {fault !== undefined && <p role="alert">{fault}</p>}
         <p class="actions">
           <button type="submit" class="primary" disabled={isOut} aria-busy={at?.stage === "asking"}>
@@ -122,7 +122,7 @@ function useQuote(url: string | undefined): Read<QuoteJson> {
 }
 
 /** The price. It has its place before it is known, so that nothing moves when it comes. */
-function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | undefined }) {
+function Price({ account, terms }: TicketProps & { readonly terms: ExchangeTerms | undefined }) {
   const { texts, format } = useApp();
   const failureText = useFailureText();
   const customer = useCustomer(account.pesel);
@@ -133,11 +133,11 @@ function Price({ account, wish }: TicketProps & { readonly wish: ExchangeWish | 
   const isRefused = message !== undefined && "failure" in message && message.kind === "exchange";
   const refused = isRefused ? message : undefined;
   const isTyped = order === undefined && refused === undefined;
-  const { value, failure } = useQuote(wish && isTyped ? quoteUrl(wish) : undefined);
+  const { value, failure } = useQuote(terms && isTyped ? quoteUrl(terms) : undefined);
   const quote = order?.quote ?? refused?.quote ?? value;
-  const held = { symbol: wish?.from ?? "", amount: wish === undefined ? 0 : heldOf(account, wish.from) };
-  const cost = wish?.side === "toSell" ? wish.amount : wish && quote?.sold.amount;
-  const waiting = wish === undefined ? texts.quoteHint : texts.pricing;
+  const held = { symbol: terms?.from ?? "", amount: terms === undefined ? 0 : heldOf(account, terms.from) };
+  const cost = terms?.side === "toSell" ? terms.amount : terms && quote?.sold.amount;
+  const waiting = terms === undefined ? texts.quoteHint : texts.pricing;
   const hint = failure === undefined ? isTyped && waiting : failureText(failure);
   const sumOf = (money: QuoteJson["sold"] | undefined) =>
     money === undefined ? "–" : <Sum money={money} format={format} />;

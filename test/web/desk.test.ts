@@ -8,7 +8,14 @@ import { NoAnswer } from "../../src/web/answers.ts";
 import { type Order, orderOut } from "../../src/web/customer.ts";
 import { Desk, emptyDraft } from "../../src/web/desk.ts";
 import { Reads } from "../../src/web/reads.ts";
-import { cash, change, type ExchangeWish, reversal, trading, tradingNumber } from "../../src/web/requests.ts";
+import {
+  cash,
+  change,
+  type ExchangeTerms,
+  reversal,
+  trading,
+  tradingNumber,
+} from "../../src/web/requests.ts";
 import type { EntryJson } from "../../src/wire/entries.ts";
 import { storage } from "./storage.ts";
 
@@ -90,7 +97,7 @@ function serverOf(scheduler: fc.Scheduler, fateOf: () => Fate) {
 
 const few = (deed: string, count: number) => Array.from({ length: count }, () => deed);
 const customers = ["1", "2"] as const;
-const buy1: ExchangeWish = { from: "PLN", to: "USD", side: "toBuy", amount: 1 };
+const buy1: ExchangeTerms = { from: "PLN", to: "USD", side: "toBuy", amount: 1 };
 const pln5 = { symbol: "PLN", amount: 5 };
 /** Questions that a teller has the desk ask. */
 const questions = {
