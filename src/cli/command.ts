@@ -73,6 +73,10 @@ export class FxCommand extends Command {
     return this.argument("<pesel>", "11 digits, or - to read it from standard input");
   }
 
+  receipt(id = "<id>"): this {
+    return this.argument(id, receiptDescription, receiptArgument);
+  }
+
   at(): this {
     return this.option(
       "--at <time>",
@@ -160,6 +164,14 @@ function parseMoment(text: string): Date {
   throw new UsageError(
     `"${text}" is not a date or a time. Write 2026-01-31, or a time with its offset: 2026-01-31T14:30:00+01:00.`,
   );
+}
+
+export const receiptDescription =
+  "receipt id, its first 8 characters or more (18 below operator), or the value of an Fx-Receipt header";
+
+/** The id in a path or URL that ends with it, such as the header Fx-Receipt. */
+export function receiptArgument(text: string): string {
+  return text.trim().replace(/^.*\/api\/receipts\//, "");
 }
 
 export function wholeArgument(least: number, most: number): (text: string) => number {

@@ -1,7 +1,7 @@
 import type { Account, ListedAccount, Opening } from "../core/account.ts";
 import { type Change, type Request, requireReadable } from "../core/change.ts";
 import type { CurrencyCode } from "../core/currency.ts";
-import { addDays, endOfTime, startOfDay, warsawDate } from "../core/date.ts";
+import { addDays, type CalendarDate, endOfTime, startOfDay, warsawDate } from "../core/date.ts";
 import { FxError } from "../core/errors.ts";
 import { type ExchangeOrder, type ExchangeTerms, type Quote, quoteExchange } from "../core/exchange.ts";
 import { type HousePlace, houseNumber } from "../core/house.ts";
@@ -165,6 +165,7 @@ export class LedgerService implements ExchangeService {
   }
 
   async statement(pesel: Pesel, { limit, cursor, from, to, key }: StatementRequest): Promise<Statement> {
+    requirePeriod(from, to);
     if (key !== undefined && (cursor ?? from ?? to) !== undefined) {
       throw invalid("key", "finds one entry, and cannot be given with from, to or cursor");
     }
@@ -273,8 +274,8 @@ export class LedgerService implements ExchangeService {
   }
 
   async *export(request: ExportRequest): AsyncGenerator<string> {
-    const { from = "", to = endOfTime, at } = request;
-    if (from > to) throw invalid("from", "is after to");
+    const { from, to = endOfTime, at } = request;
+    requirePeriod(from, to);
     this.#requireSettled(at);
     if (to !== endOfTime) this.#requireBound("to", "have ended", startOfDay(addDays(to, 1)));
     yield* exportJournal(this.#store, request, this.#pause());
@@ -349,6 +350,11 @@ function receiptOf({ entry, reversedBy }: Pick<FoundEntry, "entry" | "reversedBy
 
 function receiptNotFound(): FxError {
   return new FxError("not-found", "There is no receipt with this id.");
+}
+
+/** @throws FxError invalid-request */
+function requirePeriod(from: CalendarDate | undefined, to: CalendarDate | undefined): void {
+  if (from !== undefined && to !== undefined && from > to) throw invalid("to", "must not be before from");
 }
 
 function incompleteId(message: string): FxError {

@@ -6,7 +6,7 @@ import type { Pesel } from "../core/pesel.ts";
 import type { EntriesPage, Statement } from "../core/service.ts";
 import { exchange, exchangeFields, exchangeOf, withRate } from "./exchanges.ts";
 import { accountNumber, balances, by, entryId, keptHolder, key, money, orNull, time } from "./fields.ts";
-import { cursor, endsAfterItBegins, givenPeriod, next, page } from "./parameters.ts";
+import { cursor, givenPeriod, next, page } from "./parameters.ts";
 
 /** Entries of the journal, which are receipts, too. */
 
@@ -144,13 +144,11 @@ export const statement = z.codec(
 );
 export type StatementJson = z.input<typeof statement>;
 
-export const statementQuery = z
-  .strictObject({
-    ...page,
-    key: key.optional().meta({ description: "Only the entry whose request had this `Idempotency-Key`" }),
-    ...givenPeriod,
-  })
-  .refine(...endsAfterItBegins);
+export const statementQuery = z.strictObject({
+  ...page,
+  key: key.optional().meta({ description: "Only the entry whose request had this `Idempotency-Key`" }),
+  ...givenPeriod,
+});
 
 export const entriesQuery = z.strictObject({
   after: cursor.optional().meta({

@@ -6,14 +6,6 @@ import type { Role } from "./role.ts";
 export const orderHeaders = ["Idempotency-Key", "Fx-Table"] as const;
 export type OrderHeader = (typeof orderHeaders)[number];
 
-type TextType =
-  | "text/plain"
-  | "text/csv"
-  | "text/event-stream"
-  | "application/json"
-  | "application/x-ndjson"
-  | "application/xml";
-
 /** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
 export interface Operation {
   readonly method: "GET" | "POST";
@@ -38,7 +30,7 @@ export interface Operation {
   /** The shape of a JSON answer. Without it and `types`, an operation that succeeds answers with 204. */
   readonly answer?: z.ZodType;
   /** Media types of an answer without a shape, or of one that a client may ask for instead. */
-  readonly types?: readonly TextType[];
+  readonly types?: readonly string[];
   /** Headers of the answer, beside those of an operation that takes an `Idempotency-Key`. */
   readonly answerHeaders?: readonly "Fx-Account"[];
   /** The codes that it may answer with, beside those that `errorsOf` adds. */

@@ -17,14 +17,6 @@ export const givenPeriod = {
   from: givenDate.optional().meta({ description: "The first day, in Poland" }),
   to: givenDate.optional().meta({ description: "The last day, in Poland" }),
 };
-/** The arguments of `refine` for a period. */
-export const endsAfterItBegins: [
-  check: (period: { from?: string | undefined; to?: string | undefined }) => boolean,
-  problem: { path: string[]; error: string },
-] = [
-  ({ from, to }) => from === undefined || to === undefined || from <= to,
-  { path: ["to"], error: "must not be before from" },
-];
 export const receiptId = z.string().meta({
   pattern: "^[0-9a-fA-F-]{8,36}$",
   description: "Id of an entry of the journal, and of its receipt",

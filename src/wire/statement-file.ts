@@ -5,15 +5,14 @@ import type { Receipt } from "../core/journal.ts";
 import { longestPage, type StatementFormat, statementFormats } from "../core/service.ts";
 import { camt053, type StatementSource } from "./camt-053.ts";
 import { entry } from "./entries.ts";
-import { endsAfterItBegins, givenPeriod } from "./parameters.ts";
+import { givenPeriod } from "./parameters.ts";
 import { csvLine, statementCells, statementHeadings } from "./statement-csv.ts";
 
 /** The media type of a statement, and how the name of its file ends. */
-export const statementFiles: Readonly<Record<StatementFormat, { type: StatementType; ending: string }>> = {
+export const statementFiles: Readonly<Record<StatementFormat, { type: string; ending: string }>> = {
   csv: { type: "text/csv", ending: "csv" },
   "camt.053": { type: "application/xml", ending: "xml" },
 };
-type StatementType = "text/csv" | "application/xml";
 
 /**
  * The parts of a statement. Its pages are read as they are taken, so that memory stays flat.
@@ -46,11 +45,9 @@ function csvLineOf(receipt: Receipt): string {
   return csvLine(statementCells(entry.encode(receipt)));
 }
 
-export const statementFileQuery = z
-  .strictObject({
-    format: z
-      .enum(statementFormats, { error: `must be one of ${statementFormats.join(", ")}` })
-      .meta({ examples: ["camt.053"] }),
-    ...givenPeriod,
-  })
-  .refine(...endsAfterItBegins);
+export const statementFileQuery = z.strictObject({
+  format: z
+    .enum(statementFormats, { error: `must be one of ${statementFormats.join(", ")}` })
+    .meta({ examples: ["camt.053"] }),
+  ...givenPeriod,
+});

@@ -92,16 +92,12 @@ describe("a query", () => {
     }
   });
 
-  test("A query for a period has dates that exist, in their order", () => {
+  test("A query for a period has dates that exist", () => {
     const period = { from: "2026-06-01", to: "2026-06-30" };
     assert.deepEqual(parseRequest(statementQuery, period), { limit: 50, ...period });
     assert.equal(
       detailOf(statementQuery, { from: "2026-06-31" }),
       "/from must be a date, such as 2026-06-08",
-    );
-    assert.equal(
-      detailOf(statementQuery, { from: "2026-06-02", to: "2026-06-01" }),
-      "/to must not be before from",
     );
   });
 });

@@ -15,7 +15,6 @@ import {
 import { parseNameSought } from "../../wire/name-sought.ts";
 import { amountArgument, type FxCommand, replayNote } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
 import { accountColumns, accountPairs, balancesText, blockPairs, entryColumns } from "../terminal/figures.ts";
 import { writeRecord, writeText } from "../terminal/output.ts";
 import { readPages, writePages, writeParts } from "../terminal/pages.ts";
@@ -169,15 +168,7 @@ export function withStatementOptions(command: FxCommand, formats: readonly State
   const use = { csv: "csv for a spreadsheet", "camt.053": "ISO 20022's camt.053" };
   const description = `print a file: ${formats.map((each) => use[each]).join(", or ")}`;
   const format = new Option("--format <format>", description).choices(formats).conflicts(["json", "limit"]);
-  return command
-    .limit("entries")
-    .period()
-    .addOption(format)
-    .hook("preAction", () => {
-      const { from, to } = command.opts<HistoryOptions>();
-      if (from === undefined || to === undefined || from <= to) return;
-      throw new UsageError("--to must not be before --from.");
-    });
+  return command.limit("entries").period().addOption(format);
 }
 
 export async function showStatement(

@@ -3,13 +3,12 @@ import type { Receipt } from "../../core/journal.ts";
 import { maskPesels } from "../../core/mask.ts";
 import type { PageRequest } from "../../core/service.ts";
 import { visibleLines } from "../../core/visible.ts";
-import type { FxCommand } from "../command.ts";
+import { type FxCommand, receiptArgument, receiptDescription } from "../command.ts";
 import type { CommandOptions, Context } from "../context.ts";
 import { entryColumns } from "../terminal/figures.ts";
 import { tableText } from "../terminal/output.ts";
 import { readPages, writeEach } from "../terminal/pages.ts";
 import { write } from "../terminal/terminal.ts";
-import { idDescription, receiptId } from "./receipt.ts";
 
 interface EntriesOptions extends CommandOptions {
   readonly after?: string;
@@ -26,7 +25,7 @@ export function defineEntries(program: FxCommand, context: Context): void {
     ])
     .target({ json: false })
     .json("print newline-delimited JSON: one entry a line")
-    .option("--after <id>", `only entries after this one: ${idDescription}`, receiptId)
+    .option("--after <id>", `only entries after this one: ${receiptDescription}`, receiptArgument)
     .option("--follow", "go on with each new entry as it comes, until Ctrl-C")
     .limit("entries")
     .action(async ({ follow = false, limit, json, ...options }: EntriesOptions) => {

@@ -14,9 +14,6 @@ interface ShowOptions extends CommandOptions {
   readonly key?: string;
 }
 
-export const idDescription =
-  "receipt id, its first 8 characters or more (18 below operator), or the value of an Fx-Receipt header";
-
 export function defineReceipt(program: FxCommand, context: Context): void {
   const examples = [
     "fx receipt 019e9a70-3c5e",
@@ -27,24 +24,24 @@ export function defineReceipt(program: FxCommand, context: Context): void {
   receipt
     .addShow("Show a receipt", ["fx receipt show 019e9a70-3c5e", ...examples], "[options] [id]")
     .target()
-    .argument("[id]", idDescription)
+    .receipt("[id]")
     .option("--pesel <pesel>", "with --key: PESEL of the account, or - to read it from standard input")
     .option("--key <key>", "with --pesel: idempotency key of the request")
     .action((id: string | undefined, options: ShowOptions) => showReceipt(context, id, options));
 
-  defineProof(receipt, context, idDescription, receiptId);
+  defineProof(receipt, context);
 
   receipt
     .add("reverse", "Reverse an exchange, a deposit or a withdrawal; at a terminal, ask first", [
       'fx receipt reverse 019e9a70-3c5e --reason "wrong amount"',
     ])
     .target()
-    .argument("<id>", idDescription)
+    .receipt()
     .settles()
     .reason()
     .action((id: string, options: ReasonOptions) =>
       settle(context, options, async (key) => async (service) => {
-        const undone = await service.receipt(receiptId(id));
+        const undone = await service.receipt(id);
         const { pesel } = undone;
         const { reason } = options;
         return { request: { kind: "reversal", pesel, reverses: undone.id, reason, key }, undone };
@@ -63,7 +60,7 @@ async function showReceipt(context: Context, id: string | undefined, options: Sh
   const service = await context.service();
   const receipt =
     pesel === undefined || key === undefined
-      ? await service.receipt(receiptId(id ?? ""))
+      ? await service.receipt(id ?? "")
       : await receiptOf(service, pesel, key);
   if (json) return context.document((await import("../../wire/entries.ts")).entry.encode(receipt));
   writeRecord(context.terminal.stdout, receiptPairs(context.terminal.stdout, receipt));
@@ -76,9 +73,4 @@ async function receiptOf(service: ExchangeService, pesel: Receipt["pesel"], key:
   throw new FxError("not-found", "The account has no receipt with this key.", {
     hint: "No request with it has been done so far. If one may be under way, send it again with the same key.",
   });
-}
-
-/** The id in a path or URL that ends with it, such as the header Fx-Receipt. */
-export function receiptId(text: string): string {
-  return text.trim().replace(/^.*\/api\/receipts\//, "");
 }

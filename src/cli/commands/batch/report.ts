@@ -64,8 +64,6 @@ export const previewLines = 10_000;
 const shownFailures = 10;
 /** Refusals that the ledger does not keep: with --stop-on-error, such a line stops each run. */
 const repeatedRefusals: readonly string[] = ["idempotency-key-reused", "rate-changed"];
-/** In seconds: the summary of a batch that took longer has its lines per second. */
-const longSeconds = 5;
 
 /** The first line of a batch that an earlier run has done. */
 interface DoneBefore {
@@ -235,9 +233,8 @@ export class Report {
     first: Date | undefined,
   ): Pairs {
     const seconds = (performance.now() - this.#start) / 1000;
-    const lines = done + replayed + refused;
-    const isPart = this.#options.isPreview && lines + failed + unknown === previewLines;
-    const pace = seconds < longSeconds ? "" : `, ${Math.round(lines / seconds)} lines/s`;
+    const lines = done + replayed + refused + failed + unknown;
+    const isPart = this.#options.isPreview && lines === previewLines;
     const counted = (name: string, count: number) => optional(name, count > 0 ? String(count) : undefined);
     return [
       ["batch", id],
@@ -251,7 +248,7 @@ export class Report {
       ...optional("accounts", dryRun ? String(this.#accounts.size) : undefined),
       ...optional("first done", first && timeText(this.#terminal.stderr, first)),
       ...optional("rejects", rejects ?? undefined),
-      ["took", duration(seconds) + pace],
+      ["took", duration(seconds)],
       ...optional("stopped", complete ? undefined : "before the end"),
     ];
   }

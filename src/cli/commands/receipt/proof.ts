@@ -20,19 +20,13 @@ interface VerifyOptions {
 /** In bytes: more than the longest proof has. */
 const longestProof = 8 * 1024 * 1024;
 
-/** @param idOf reads the id that is given for a receipt */
-export function defineProof(
-  receipt: FxCommand,
-  context: Context,
-  idArgument: string,
-  idOf: (text: string) => string,
-): void {
+export function defineProof(receipt: FxCommand, context: Context): void {
   receipt
     .add("proof", "Print the proof that the ledger has an entry, for fx receipt verify", [
       "fx receipt proof 019e9a70-3c5e > receipt.proof",
       "fx receipt proof 019e9a70-3c5e --checkpoint 2026-11-22.checkpoint > receipt.proof",
     ])
-    .argument("<id>", idArgument)
+    .receipt()
     .target({ json: false })
     .option("--checkpoint <file>", "end the proof where this checkpoint does, and exit 11 if it does not fit")
     .addHelpText(
@@ -41,7 +35,7 @@ export function defineProof(
         "Of later entries of the account it has hashes, and so their number.",
     )
     .action(async (id: string, { checkpoint }: ProofOptions) => {
-      const proof = await (await context.service()).proof(idOf(id));
+      const proof = await (await context.service()).proof(id);
       const proven = checkpoint === undefined ? proof : (await compared(proof, checkpoint)).proven;
       if (typeof proven === "string") {
         context.exit = findingsExit;
