@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
 import type { EntryJson } from "../wire/entries.ts";
-import { movedBy, noteOf } from "../wire/statement-csv.ts";
+import { isOfBlock, movedBy, noteOf } from "../wire/statement-csv.ts";
 import { useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
 import { Download } from "./download.tsx";
 import { Button, type Fact, Facts, Part, Unread } from "./elements.tsx";
@@ -9,7 +9,6 @@ import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
-import { isOfBlock } from "./statement.tsx";
 import { fill, holderText, type Texts } from "./texts.ts";
 import { rateText } from "./ticket.tsx";
 

@@ -4,7 +4,7 @@ import { longestPage } from "../core/service.ts";
 import type { AccountJson } from "../wire/accounts.ts";
 import type { EntryJson, StatementJson } from "../wire/entries.ts";
 import type { MoneyJson } from "../wire/fields.ts";
-import { movedBy, noteOf } from "../wire/statement-csv.ts";
+import { isOfBlock, movedBy, noteOf } from "../wire/statement-csv.ts";
 import { urlOf } from "./answers.ts";
 import { type App, useApp, useGet, useMay, useTask } from "./app.ts";
 import { Download } from "./download.tsx";
@@ -219,11 +219,6 @@ interface RowProps extends Pick<App, "desk" | "texts" | "format"> {
   readonly pesel: string;
   readonly entry: EntryJson;
   readonly mayReverse: boolean;
-}
-
-/** Whether an entry's reason is for the office, and not for the customer's papers. */
-export function isOfBlock({ kind }: EntryJson): boolean {
-  return kind === "block" || kind === "unblock";
 }
 
 function Row({ pesel, entry, desk, texts, format, mayReverse }: RowProps) {

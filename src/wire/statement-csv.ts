@@ -7,7 +7,10 @@ import { visible } from "../core/visible.ts";
 import type { EntryJson } from "./entries.ts";
 import type { MoneyJson } from "./fields.ts";
 
-/** A statement for accountants: amounts and rates exact, the balances those after the entry. */
+/**
+ * A customer's statement for accountants: amounts and rates exact, the balances those after the entry. Without the reasons
+ * of blocks, which the law can forbid to tell the customer.
+ */
 export const statementHeadings: readonly string[] = [
   "Entry",
   "Date",
@@ -25,7 +28,7 @@ export const statementHeadings: readonly string[] = [
   "Note",
   "Receipt",
   "Reverses",
-  "Reversed by",
+  "Reversed by receipt",
   "Key",
   "By",
 ];
@@ -34,7 +37,7 @@ export function statementCells(entry: EntryJson): string[] {
   const { sequence, time, kind, id, key, by, currencies } = entry;
   const moved = movedBy(entry);
   const exchange = kind === "exchange" ? entry : kind === "reversal" ? entry.exchange : null;
-  const note = noteOf(entry);
+  const note = isOfBlock(entry) ? null : noteOf(entry);
   const [date = "", clock = ""] = warsawTime(new Date(time)).split(" ");
   return [
     ...[String(sequence), date, clock, kind],
@@ -60,6 +63,11 @@ interface Facts extends Pick<EntryJson, "kind"> {
 /** The note or the reason that was given with an entry. */
 export function noteOf({ note, reason }: Facts): string | null {
   return note ?? reason ?? null;
+}
+
+/** Whether an entry's reason is for the office, and not for the customer's papers. */
+export function isOfBlock({ kind }: Facts): boolean {
+  return kind === "block" || kind === "unblock";
 }
 
 /** The money that an entry took out of the account, and the money that it put in. */
