@@ -10,6 +10,7 @@ import { peselFault } from "./pesel-fault.ts";
 import { Asked } from "./question.tsx";
 import { accountUrl, opening } from "./requests.ts";
 import { refusalText } from "./server-words.ts";
+import { fill, holderText } from "./texts.ts";
 
 interface NewAccountProps {
   readonly onOpened: (pesel: string) => void;
@@ -52,6 +53,9 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
         <form ref={form} onSubmit={open}>
           <fieldset class="fields" disabled={isOut}>
             <OpeningFields isTold={fault !== undefined} wrongPesel={wrongPesel || undefined} />
+            {!isOut && existing?.closed === true && (
+              <p role="status">{fill(texts.hadAccount, holderText(existing, texts))}</p>
+            )}
             {fault !== undefined && <p role="alert">{fault}</p>}
           </fieldset>
           <p class="actions">

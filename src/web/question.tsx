@@ -25,8 +25,12 @@ function useBalances(order: Order) {
   const { pesel, kind } = order;
   const account = useAccount(pesel);
   const isOut = desk.isOut(pesel);
+  if (account === undefined || isOut) return { changes: [], warning: undefined };
   // A new holder is not shown the balances of an account that is there already.
-  if (account === undefined || isOut || kind === "opening") return { changes: [], warning: undefined };
+  if (kind === "opening") {
+    const isAgain = account.closed === true;
+    return { changes: [], warning: isAgain ? fill(texts.hadAccount, holderText(account, texts)) : undefined };
+  }
   const changes = balanceChanges(account, order);
   const isStopped = order.out !== undefined || kind === "closing" || kind === "block";
   let warning: string | undefined;

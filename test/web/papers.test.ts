@@ -109,7 +109,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     assert.match(await receipt.innerText(), /Reason\s+mistyped/);
   });
 
-  test("The page closes an account when it is empty, and shows then that it is closed", async (t) => {
+  test("The page closes an account when it is empty, shows then that it is closed, and says whose it was before it is opened again", async (t) => {
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel: adult(12), first: "Pusta", surname: "Kasa", initial: "5" });
     const close = page.getByRole("button", { name: "Close this account" });
@@ -125,6 +125,14 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await page.getByRole("button", { name: "Yes, do it" }).click();
     await page.getByText("This account is closed.").waitFor();
     assert.equal(await parts(page).exchange.count(), 0);
+    const { newAccount, openAccount: open, ...box } = parts(page);
+    await newAccount.click();
+    await box.pesel.fill(adult(12));
+    await page.getByRole("status").getByText("had an account in the name of Pusta Kasa").waitFor();
+    await box.first.fill("Inna");
+    await box.surname.fill("Osoba");
+    await open.click();
+    await page.locator(".asked").getByRole("alert").getByText("in the name of Pusta Kasa").waitFor();
   });
 
   test("A teller sees that an account is blocked, why and since when, before there is an amount to type, and an operator lifts it", async (t) => {
