@@ -36,6 +36,8 @@ export async function run(process: NodeJS.Process): Promise<void> {
   const stdout = openOutput(process.stdout);
   for (const stream of [stdout, stderr]) stream.on("error", () => {});
   const terminal = openTerminal({ stdin, stdout, stderr }, process.env, argv.includes("--no-color"));
+  // Node ends without a word when a command waits for what can no longer come. That must not look like success.
+  process.exitCode = 1;
   const exit = await runCommand(argv, terminal);
   process.exitCode = exit;
   // An interrupted request may still wait for an answer and keep the process alive.

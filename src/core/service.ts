@@ -36,7 +36,7 @@ export interface ExchangeService {
   bulk(lines: AsyncIterable<readonly BulkLine[]>): AsyncIterable<readonly BulkAnswer[]>;
   /**
    * Answers as `bulk` would now, each line on the ledger as those before it would leave it. Moves nothing and keeps
-   * nothing; no answer has a receipt.
+   * nothing; no answer has a receipt. All lines may be taken in before the first is answered.
    */
   dryRun(lines: AsyncIterable<readonly (Request | FxError)[]>): AsyncIterable<readonly BulkAnswer[]>;
   /** Prices an order now. Moves nothing. */

@@ -42,6 +42,14 @@ describe("where nothing answers", () => {
   }
 });
 
+test("A command that waits for what never comes, and keeps nothing open meanwhile, is exit 1", async () => {
+  const stuck =
+    'import files from "node:fs/promises"; import { syncBuiltinESMExports } from "node:module"; ' +
+    "files.stat = () => new Promise(() => {}); syncBuiltinESMExports();";
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(stuck)}` };
+  assert.equal((await runFx(["batch", "/dev/null", "--url", "memory:"], { env })).exit, 1);
+});
+
 describe("an answer that does not come", { concurrency: 4 }, () => {
   test("The key that fx gives an order whose answer is lost is the one that it prints", async () => {
     const server = await openStandIn("die");

@@ -51,7 +51,13 @@ export function defineBatch(program: FxCommand, context: Context): void {
       ).conflicts("dryRun"),
     )
     .option("--encoding <name>", "text encoding of the file, such as windows-1250 (default: UTF-8)")
-    .option("--stop-on-error", "stop at the first line that fails; slower, because lines go one by one")
+    .addOption(
+      // A dry run at a server is one request: none of its lines can wait for the answer to the one before.
+      new Option(
+        "--stop-on-error",
+        "stop at the first line that fails; slower, because lines go one by one",
+      ).conflicts("dryRun"),
+    )
     .consent("show what each line would do, and change nothing")
     .action((path: string, options: BatchOptions) => runBatch(context, path, options));
 }
