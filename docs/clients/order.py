@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 REFUSED = (400, 404, 409, 422)
-# What reading an answer raises that does not come from fx.
+# Raised by reading an answer that is not fx's.
 NOT_FX = (ValueError, LookupError, TypeError, AttributeError)
 
 
@@ -28,7 +28,7 @@ def send(path, content_type, body, **headers):
 
 
 def exchange(pesel, key, **terms):
-    """The code of the refusal and the receipt. None if the outcome is unknown: then send it again with its key."""
+    """(code, receipt): one of them is None. None alone if the outcome is unknown: then send it again with its key."""
     body = json.dumps({"pesel": pesel, **terms})
     for attempt in range(5):
         pause = 2**attempt
@@ -43,7 +43,7 @@ def exchange(pesel, key, **terms):
                 return answer["code"], None
             pause = int(headers.get("Retry-After", pause))
         except (OSError, HTTPException, *NOT_FX):
-            pass  # No answer, a part of one, or one that is not of fx.
+            pass  # No answer, a part of one, or one that is not fx's.
         time.sleep(pause)
     return None
 

@@ -14,34 +14,34 @@ import {
 import { recordIn } from "./record.ts";
 import { UnfitFile } from "./unfit-file.ts";
 
-/** A kind of file by its columns: required ones, amounts (at least one), and optional ones. */
+/** A kind of file by its columns. At least one of `amounts` must be there. */
 interface Kind extends Pick<BatchFormat, "holds" | "needsRates"> {
-  readonly always: readonly string[];
+  readonly required: readonly string[];
   readonly amounts: readonly string[];
-  readonly perhaps: readonly string[];
+  readonly optional: readonly string[];
 }
 
 const kinds: readonly Kind[] = [
   {
     holds: "orders",
     needsRates: true,
-    always: ["pesel", "from", "to"],
+    required: ["pesel", "from", "to"],
     amounts: ["toBuy", "toSell"],
-    perhaps: ["table", "key"],
+    optional: ["table", "key"],
   },
   {
     holds: "new accounts",
     needsRates: false,
-    always: ["name", "surname", "pesel"],
+    required: ["name", "surname", "pesel"],
     amounts: ["pln", "initial"],
-    perhaps: ["key"],
+    optional: ["key"],
   },
   {
     holds: "deposits and withdrawals",
     needsRates: true,
-    always: ["kind", "pesel", "currency"],
+    required: ["kind", "pesel", "currency"],
     amounts: ["amount"],
-    perhaps: ["note", "key"],
+    optional: ["note", "key"],
   },
 ];
 
@@ -64,10 +64,10 @@ const emptyRow = new RegExp(`^(?:${blank}|[;,"])*$`, "u");
 
 /**
  * CSV under the header in `line`: the fields of one kind of file, in any case and order, with or without other columns. The
- * separator is the one between which the header has these fields.
+ * separator is the one that splits the header into these fields.
  * @param isMarked whether a file of its lines needs a byte-order mark
  * @param separator the one that the file names, if any
- * @throws UnfitFile if it does not, or if a column seems to be a field under another name, or has no name of its own
+ * @throws UnfitFile if the header lacks fields, names a column twice, or has a column that seems to be a misspelt field
  */
 export function csv(line: TextLine, isMarked: boolean, separator?: string): BatchFormat {
   if (line.text.includes("\r")) {
@@ -139,7 +139,7 @@ function headerIn({ number, text }: TextLine, separator: string | undefined): He
   }
   const { columns, missing, kind } = nearest;
   if (missing.length > 0) {
-    const needed = [...kind.always, kind.amounts.join(" or ")].join(", ");
+    const needed = [...kind.required, kind.amounts.join(" or ")].join(", ");
     throw new UnfitFile(
       "header",
       `The header has no column ${missing.join(" and no ")}. A file of ${kind.holds} has the columns ${needed}.`,
@@ -154,7 +154,7 @@ interface Header {
   readonly columns: string[];
   readonly kind: Kind;
   readonly mark: Separator;
-  /** Columns that the kind always has, and its amounts if it has none of them. */
+  /** Required columns that are absent, and the amounts if all of them are. */
   readonly missing: readonly string[];
 }
 
@@ -163,16 +163,16 @@ function headerOf(cells: readonly string[], mark: Separator, kind: Kind): Header
   // A column that differs in punctuation is refused by its name.
   const letters = columns.map(lettersOf);
   const isNamed = (name: string) => letters.includes(lettersOf(name));
-  const missing = kind.always.filter((name) => !isNamed(name));
+  const missing = kind.required.filter((name) => !isNamed(name));
   if (!kind.amounts.some(isNamed)) missing.push(kind.amounts.join(" or "));
   return { columns, kind, mark, missing };
 }
 
-function fieldsOf({ always, amounts, perhaps }: Kind): readonly string[] {
-  return [...always, ...amounts, ...perhaps];
+function fieldsOf({ required, amounts, optional }: Kind): readonly string[] {
+  return [...required, ...amounts, ...optional];
 }
 
-/** A column's name: a field's in any case is the field's. */
+/** The name of a column: that of a field, if it differs only in case. */
 function canonical(name: string, kind: Kind): string {
   return fieldsOf(kind).find((field) => field.toLowerCase() === name.toLowerCase()) ?? name;
 }
@@ -186,7 +186,7 @@ class Rows {
   readonly #fields: readonly { readonly name: string; readonly index: number; readonly isAmount: boolean }[];
   readonly #unread: readonly { readonly name: string; readonly index: number }[];
   readonly #key: number;
-  /** How many cells a row has at least: those of the fields that are always there. */
+  /** The fewest cells of a row: those up to its last required field. */
   readonly #least: number;
 
   constructor(columns: readonly string[], unread: readonly string[], kind: Kind, separator: Separator) {
@@ -198,7 +198,7 @@ class Rows {
       .map((column) => ({ ...column, isAmount: kind.amounts.includes(column.name) }));
     this.#unread = indexed.filter(({ name }) => unread.includes(name));
     this.#key = columns.indexOf("key");
-    this.#least = 1 + Math.max(...kind.always.map((name) => columns.indexOf(name)));
+    this.#least = 1 + Math.max(...kind.required.map((name) => columns.indexOf(name)));
     this.keyed = this.#key >= 0 ? columns : [...columns, "key"];
   }
 

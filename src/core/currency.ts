@@ -1,6 +1,6 @@
 declare const currencyCode: unique symbol;
 
-/** An upper-case alphabetic code. `minorUnitDigits` and the table decide whether fx keeps that currency. */
+/** A currency code as fx compares them: ASCII letters in upper case. `minorUnitDigits` and the rate table say whether it names one. */
 export type CurrencyCode = string & { readonly [currencyCode]: true };
 
 export const pln = "PLN" as CurrencyCode;
@@ -8,7 +8,7 @@ export const pln = "PLN" as CurrencyCode;
 /**
  * Decimal places of each currency that the bank quotes in its tables, from ISO 4217 list one.
  * Pinned, because Intl follows CLDR, which differs from ISO 4217 and between versions of Node.
- * ISO 4217 gives XDR no minor unit; fx keeps it to 2.
+ * ISO 4217 gives XDR no minor unit; fx gives it 2.
  */
 const minorUnits: ReadonlyMap<string, number> = new Map([
   ...(
@@ -23,7 +23,7 @@ const minorUnits: ReadonlyMap<string, number> = new Map([
   ["KRW", 0],
 ]);
 
-/** All currencies that fx keeps. */
+/** All currencies that fx knows. */
 export const currencies: readonly CurrencyCode[] = [...minorUnits.keys()].map(parseCurrencyCode);
 
 /** Reads a currency symbol in any case. ASCII only: "ſ" upper-cases to "S", and must not name a currency. */
@@ -32,7 +32,7 @@ export function parseCurrencyCode(text: string): CurrencyCode {
   return (mayBeLower ? text.toUpperCase() : text) as CurrencyCode;
 }
 
-/** How many decimal places `currency` has, or undefined if fx does not keep it. */
+/** How many decimal places `currency` has, or undefined if fx does not know it. */
 export function minorUnitDigits(currency: CurrencyCode): number | undefined {
   return minorUnits.get(currency);
 }

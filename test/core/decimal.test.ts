@@ -34,7 +34,7 @@ for (const [text, plain] of forms) {
   test(`The decimal ${text} is read as ${plain}`, () => assert.equal(formatDecimal(decimal(text)), plain));
 }
 
-test("Reading a decimal takes every number that JavaScript can write for what it is", () => {
+test("The text of any JavaScript number is read as the same value", () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
       assert.equal(Number(formatDecimal(decimal(String(number)))), number === 0 ? 0 : number);
@@ -42,7 +42,7 @@ test("Reading a decimal takes every number that JavaScript can write for what it
   );
 });
 
-test("Reading a decimal takes 400 digits before and after the point, and an exponent of 3, and no more", () => {
+test("A decimal has at most 400 digits before and after the point, and 3 in the exponent", () => {
   const digits = (count: number) => "7".repeat(count);
   assert.equal(parseDecimal(digits(400))?.coefficient, BigInt(digits(400)));
   assert.equal(parseDecimal(`1.${digits(400)}`)?.scale, 400);
@@ -66,10 +66,10 @@ for (const text of [
   "1_000",
   "1e9999",
 ]) {
-  test(`${JSON.stringify(text)} is no decimal`, () => assert.equal(parseDecimal(text), undefined));
+  test(`${JSON.stringify(text)} is not a decimal`, () => assert.equal(parseDecimal(text), undefined));
 }
 
-test("Text that has to be a decimal fails if it is none, and is named", () => {
+test("requireDecimal throws on other text, and quotes it", () => {
   assert.deepEqual(requireDecimal("1.5"), { coefficient: 15n, scale: 1 });
   assert.throws(() => requireDecimal('a"b'), { name: "RangeError", message: '"a\\"b" is not a decimal' });
 });

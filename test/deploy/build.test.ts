@@ -45,13 +45,13 @@ describe("a build over the files of an earlier one", () => {
     assert.deepEqual(await ended, [0, null]);
   });
 
-  test("A build leaves a command that starts meanwhile all that it imports", () => {
+  test("A command that starts during a build finds all that it imports", () => {
     assert.ok(looks > 0);
     assert.deepEqual([...missing], []);
     assert.ok(importsOf(readMain()).length > 1);
   });
 
-  test("A build removes the files of an earlier one that it does not have", () => {
+  test("A build removes files that only an earlier build had", () => {
     const left = leftOver.filter((name) => existsSync(join(folder, name)));
     assert.deepEqual([left, existsSync(join(folder, "dist/main.js"))], [[], true]);
   });

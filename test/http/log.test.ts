@@ -11,7 +11,7 @@ import { startServer } from "../support/server.ts";
 const pesel = adult(1);
 const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
 const span = "00f067aa0ba902b7";
-test("docs/OPERATIONS.md has the fields of a request's line", async () => {
+test("docs/OPERATIONS.md lists the fields of a request's log line", async () => {
   const own = await startServer();
   own.caller = { name: "till-1", role: "teller", expires: undefined };
   const body = { name: "Jan", surname: "Kowalski", pesel, pln: 1 };

@@ -140,7 +140,7 @@ describe("a statement as camt.053", () => {
     assert.match(second[0]?.head ?? "", /<FrDtTm>2026-05-29T22:00:00.000Z</);
   });
 
-  test("A camt.053 of days without entries has the balances alone, and one of nothing has an empty one in PLN", async () => {
+  test("A camt.053 of days without entries has only balances, and one from before the account an empty statement in PLN", async () => {
     const service = await seedEveryKind(openSqlite(":memory:"), 2);
     const later = { from: "2026-06-07", to: "2026-06-07" };
     const [quiet, unborn] = await Promise.all([
@@ -186,7 +186,7 @@ describe("a statement as camt.053", () => {
     assert.ok(undone.includes(`reverses ${id}: Wrong currency`));
   });
 
-  test("A camt.053 is valid whatever text a name or a note has, and as long as it may be", async (t) => {
+  test("A camt.053 is valid with any characters in a name and a note, at their greatest length", async (t) => {
     const { service } = await busyAccount(t, 1);
     const account: Account = {
       ...(await service.account(adult())),
