@@ -289,7 +289,7 @@ describe("an audit of entries whose hashes are right", () => {
   });
 });
 
-/** The findings in the lines of a checkpoint, where one that could not be written or read would hide all. */
+/** The findings after a round trip through a checkpoint: one that cannot be encoded would hide all. */
 async function overTheWire(service: LedgerService): Promise<readonly AuditFinding[]> {
   const lines = [checkpointStart({ time: now.toISOString(), fx: "", schemaVersion: 1, entries: 0 })];
   const onHeads = async (heads: readonly AccountHead[]) => void lines.push(checkpointHeads(heads));
