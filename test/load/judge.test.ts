@@ -30,8 +30,8 @@ function order(kind: "deposit" | "opening" | "withdrawal", key: string, minor: n
  * The history of clients, and the ledger of one account, which was opened with 10.00 PLN under the key "open". An order is
  * a deposit, or a withdrawal after `withdraw`, with its key and its grosze; without a key it has a hyphen.
  *
- * - `done`, `unanswered` and `refused` are a whole order; `sent`, `written` and `answered` are its parts: of an answer the
- *   number of the attempt, the receipt, and whether it is told as done again or with other balances;
+ * - `done`, `unanswered` and `refused` are a whole order; `sent`, `written` and `answered` are its parts. An answer has the
+ *   number of its attempt, its receipt, and `again` if it repeats an earlier one, or other balances;
  * - `read` is a read, with what it showed; `entry` changes an entry; `repeated` is an attempt that the proxy repeated.
  */
 function played(steps: string): { readonly events: Event[]; readonly final: Final } {
