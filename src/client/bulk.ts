@@ -142,7 +142,7 @@ export class Bulk {
         if (line === undefined) return this.#refusedAsWhole(requireError(answer));
         answered += 1;
         if (line !== answered || entry === undefined) throw notAnAnswer(`line ${line}`);
-        entry.answer = "receiptId" in answer ? this.#start.answerAfter(answer, entry.outcomeUnknown) : answer;
+        entry.answer = this.#start.answerAfter(answer, entry.outcomeUnknown);
       }
       tell();
     }

@@ -168,8 +168,8 @@ async function sendChange<T extends Recorded>(
     ...(key !== undefined && { "idempotency-key": encodeIdempotencyKey(key) }),
     ...(table !== undefined && { "fx-table": table }),
   };
-  const start = new RunStart();
-  return post(transport, { path, body, headers, repeatable: key !== undefined }, (answer, wasUnknown) => {
+  const sent = { path, body, headers, repeatable: key !== undefined };
+  return post(transport, sent, (answer, wasUnknown, start) => {
     start.hear(answer.headers.date as string | undefined);
     return start.answerAfter(decode(answer), wasUnknown);
   });
@@ -178,16 +178,17 @@ async function sendChange<T extends Recorded>(
 function post<T>(
   transport: Transport,
   request: Omit<HttpRequest, "method">,
-  decode: (answer: Answer, wasUnknown: boolean) => T,
+  decode: (answer: Answer, wasUnknown: boolean, start: RunStart) => T,
 ): Promise<T> {
+  const start = new RunStart();
   return transport.send({ method: "POST", ...request }, (answer, wasUnknown) => {
     const problem = problemOf(answer);
     if (problem !== undefined) {
-      if (isRefusal(problem, answer.status)) throw problem;
+      if (isRefusal(problem, answer.status)) throw start.answerAfter(problem, wasUnknown);
       return faultOf(problem);
     }
     try {
-      return { value: decode(answer, wasUnknown) };
+      return { value: decode(answer, wasUnknown, start) };
     } catch {
       return transport.notFx("POST", whatAnswered(answer, false));
     }

@@ -1,3 +1,4 @@
+import { FxError } from "../core/errors.ts";
 import type { Recorded } from "../core/service.ts";
 
 /** Receipts that a run remembers at most: bounds the memory of a long batch. */
@@ -20,9 +21,14 @@ export class RunStart {
   /**
    * Corrects `replayed` in the answer to a request that is sent again. A receipt of the second before the start counts as
    * made by this run. If it was answered before in this run, an earlier request has the same key, and it stays replayed.
+   * A refusal does not say when it was made, and counts as made by this run.
    * @param wasSent whether an earlier attempt at the request may have done it
    */
-  answerAfter<Answer extends Recorded>(answer: Answer, wasSent: boolean): Answer {
+  answerAfter<Answer extends Recorded | FxError>(answer: Answer, wasSent: boolean): Answer;
+  answerAfter(answer: Recorded | FxError, wasSent: boolean): Recorded | FxError {
+    if (answer instanceof FxError) {
+      return wasSent && answer.replayed ? new FxError(answer.code, answer.message) : answer;
+    }
     const { receiptId, replayed } = answer;
     const isRepeated = this.#receipts.has(receiptId);
     this.#receipts.add(receiptId);

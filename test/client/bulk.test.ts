@@ -314,6 +314,18 @@ describe("a batch whose connection breaks", () => {
     assert.deepEqual(answers.map(outcome), ["done", "replayed"]);
   });
 
+  test("A line that is refused over a broken connection, and sent again, is not told as refused before", async (t) => {
+    const { url } = await instance(t);
+    const proxy = await cutter(t, url, (connection) => (connection === 1 ? 1 : Infinity));
+    const lines = [order(0, "a", "sell 9999 PLN for USD")];
+    const answers = [await bulk(t, proxy, lines), await bulk(t, proxy, lines)].flat();
+    const told = answers.map((answer) => [outcome(answer), answer.replayed]);
+    assert.deepEqual(told, [
+      ["insufficient-funds", false],
+      ["insufficient-funds", true],
+    ]);
+  });
+
   for (const lost of ["its answer", "the answers to both"]) {
     test(`The second of two lines with equal keys is done before when ${lost} got lost`, async (t) => {
       const receipt = receiptFrom(0);

@@ -100,10 +100,10 @@ describe("after an attempt that may have arrived", { concurrency: 16 }, () => {
       assert.ok(requests.every((request) => request.includes('idempotency-key: "k"')));
     });
 
-    test(`After ${first}, an order that fx refuses is refused`, async (t) => {
+    test(`After ${first}, an order that fx refuses is refused, and not told as refused before`, async (t) => {
       const refused = refusals.map(async (code) => {
-        const { service } = await askedOf(t, opened, problem(code));
-        await assert.rejects(service.exchange(order), { name: "FxError", code });
+        const { service } = await askedOf(t, opened, problem(code, "Idempotency-Replayed: true"));
+        await assert.rejects(service.exchange(order), { name: "FxError", code, replayed: false });
       });
       await Promise.all(refused);
     });
