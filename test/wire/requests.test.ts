@@ -4,10 +4,8 @@ import fc from "fast-check";
 import * as z from "zod";
 import { formatDecimal } from "../../src/core/decimal.ts";
 import { FxError } from "../../src/core/errors.ts";
-import { atQuery } from "../../src/wire/account-list.ts";
 import { opening as openingShape } from "../../src/wire/accounts.ts";
 import { encodeBody } from "../../src/wire/bulk.ts";
-import { statementQuery } from "../../src/wire/entries.ts";
 import type { Operation } from "../../src/wire/operation.ts";
 import { operations } from "../../src/wire/operations.ts";
 import { order as orderShape } from "../../src/wire/orders.ts";
@@ -54,52 +52,15 @@ describe("numbers in a body", () => {
   });
 });
 
-describe("a query", () => {
-  const detailOf = (shape: z.ZodType, query: object) => {
-    try {
-      parseRequest(shape, query, "query");
-    } catch (error) {
-      assert.ok(error instanceof FxError && error.code === "invalid-request");
-      return error.fields?.map(({ pointer, detail }) => `${pointer} ${detail}`).join();
-    }
-    return assert.fail("not refused");
-  };
-
-  test("A query has a time with its offset, where + may have become a space", () => {
-    const noon = "2026-06-08T12:00:00.000Z";
-    for (const at of [noon, "2026-06-08T14:00:00+02:00", "2026-06-08T14:00:00 02:00"]) {
-      assert.equal(parseRequest(atQuery, { at }).at?.toISOString(), noon);
-    }
-    assert.deepEqual(parseRequest(atQuery, {}), {});
-  });
-
-  test("A query with a time of another form, or with a misspelt name, is refused", () => {
-    const detail = "/at must be a date and time with an offset, such as 2026-06-08T12:00:00Z";
-    for (const at of ["", "2026-06-08", "2026-06-08T12:00:00", ["2026-06-08T12:00:00Z"]]) {
-      assert.equal(detailOf(atQuery, { at }), typeof at === "string" ? detail : "/at must be a string");
-    }
-    assert.equal(detailOf(atQuery, { At: "" }), "/At is not a known field");
-  });
-
-  test("A page has 50 items, and 200 at most, in every list", () => {
-    const queries = Object.values<Operation>(operations).flatMap(({ query = [] }) => query);
-    const ofLists = queries.filter(({ shape }) => "limit" in shape);
-    assert.equal(ofLists.length, 4);
-    for (const query of ofLists) {
-      assert.equal(parseRequest(query, {}).limit, 50);
-      assert.equal(parseRequest(query, { limit: "200" }).limit, 200);
-      assert.equal(detailOf(query, { limit: "201" }), "/limit must be at most 200");
-    }
-  });
-
-  test("A query for a period has dates that exist", () => {
-    const period = { from: "2026-06-01", to: "2026-06-30" };
-    assert.deepEqual(parseRequest(statementQuery, period), { limit: 50, ...period });
-    assert.equal(
-      detailOf(statementQuery, { from: "2026-06-31" }),
-      "/from must be a date, such as 2026-06-08",
-    );
-  });
+test("A page has 50 items, and 200 at most, in every list", () => {
+  const queries = Object.values<Operation>(operations).flatMap(({ query = [] }) => query);
+  const ofLists = queries.filter(({ shape }) => "limit" in shape);
+  assert.equal(ofLists.length, 4);
+  for (const query of ofLists) {
+    assert.equal(parseRequest(query, {}).limit, 50);
+    assert.equal(parseRequest(query, { limit: "200" }).limit, 200);
+    isRefused(() => parseRequest(query, { limit: "201" }, "query"), "invalid-request");
+  }
 });
 
 describe("gap: a field given twice", () => {
