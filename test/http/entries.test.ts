@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { before, describe, test } from "node:test";
-import { FxError } from "../../src/core/errors.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send } from "../support/http.ts";
 import { startServer, type TestServer, useServer } from "../support/server.ts";
@@ -114,40 +113,4 @@ test("A stream of entries ends when the server stops, and when its token is revo
   const stopped = await follow(server, "", headers);
   await Promise.all([stopped.ended, server.close()]);
   await server.logged(/"ended":"overloaded"/);
-});
-
-test("A follower that does not read is not read for, and one that goes ends the reading", async (t) => {
-  let asked = 0;
-  let isAborted = () => false;
-  const server = await startServer({
-    async *follow({ signal }) {
-      isAborted = () => signal?.aborted === true;
-      for (const { items } = await server.service.entries({ limit: 1 }); ; asked += 1) yield items;
-    },
-  });
-  t.after(() => server.close());
-  await open(server, 1);
-  const { response, close } = await follow(server);
-  response.pause();
-  let before = -1;
-  await until(() => {
-    const stands = asked === before;
-    before = asked;
-    return stands && asked > 1;
-  });
-  close();
-  await until(isAborted);
-});
-
-test("A stream whose store fails breaks off, and the log has the reason", async (t) => {
-  const server = await startServer({
-    async *follow() {
-      yield [];
-      throw new FxError("storage-unavailable", "The store cannot do it.");
-    },
-  });
-  t.after(() => server.close());
-  const { ended } = await follow(server);
-  await ended;
-  await server.logged(/"code":"storage-unavailable"/);
 });
