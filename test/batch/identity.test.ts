@@ -139,9 +139,9 @@ function bytesOf(asked: readonly Asked[], how: Spelling): Buffer {
 function files(t: TestContext) {
   const folder = newFolder(t);
   const path = join(folder, "orders");
-  return async (bytes: Buffer) => {
+  return async (bytes: Buffer, id?: string) => {
     writeFileSync(path, bytes);
-    const batch = await openBatch(path, Readable.from([]));
+    const batch = await openBatch(path, Readable.from([]), id);
     const keys = new LineKeys(batch.id, today, digestOf);
     const found: string[] = [];
     for (const line of batch.lines()) {
@@ -182,6 +182,22 @@ describe("the keys of a file's lines", () => {
           assert.equal(readBatch(bytes, today).id, before.id);
         }),
         { numRuns: 100 },
+      );
+    });
+
+    test(`The keys of ${of} stay those of their lines under one id, whatever lines are moved, added or left out`, async (t) => {
+      const read = files(t);
+      await fc.assert(
+        fc.asyncProperty(asked, asked, spelling, fc.nat(5), async (kept, others, how, moved) => {
+          const before = await read(bytesOf(kept, how), "b");
+          const { keys } = await read(bytesOf(turned([...kept, ...others], moved), how), "b");
+          assert.equal(new Set(keys).size, kept.length + others.length);
+          assert.deepEqual(
+            before.keys.filter((key) => !keys.includes(key)),
+            [],
+          );
+        }),
+        { numRuns: 40 },
       );
     });
 
