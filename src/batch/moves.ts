@@ -5,7 +5,7 @@ import type { KeyedLine } from "./keys.ts";
 /** The outcome of a line, or of its dry run. */
 export interface LineOutcome {
   readonly line: KeyedLine;
-  readonly state: "done" | "replayed" | "refused" | "failed";
+  readonly state: "done" | "replayed" | "refused" | "failed" | "unknown";
   readonly sold?: Money | undefined;
   readonly bought?: Money | undefined;
 }

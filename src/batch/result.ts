@@ -32,6 +32,14 @@ export function doneLine(line: KeyedLine, answer: Exclude<BulkAnswer, FxError>):
   return { line, state, account, receiptId, sold: undefined, bought: undefined };
 }
 
+/**
+ * Whether a refusal says only that the line was sent before with another token, and not whether it was done: a key that
+ * is made of what a line asks for is used for nothing else.
+ */
+export function isOfAnotherToken({ hasOwnKey }: KeyedLine, { code }: FxError): boolean {
+  return code === "idempotency-key-reused" && !hasOwnKey;
+}
+
 /** One JSON document, on one line. */
 export function doneText(result: DoneLine, isDryRun: boolean): string {
   const { number: line, key, extra } = result.line;

@@ -126,7 +126,7 @@ function Page() {
   const rates = useRead<RatesJson>(reads, caller.value && "api/rates");
   useLayoutEffect(() => {
     if (caller.value === undefined || !desk.handOver(caller.value.name)) return;
-    if (["choose", "checked"].includes(batch.state.step)) batch.leave();
+    batch.handOver();
     setPlace(emptyCounter);
   }, [caller.value?.name]);
   if (!isOpen) return <Lock {...{ session, desk, texts }} />;

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { FxError } from "../../src/core/errors.ts";
+import { type ErrorCode, FxError } from "../../src/core/errors.ts";
 import { NoAnswer } from "../../src/web/answers.ts";
-import { type AnsweredLine, readBatch } from "../../src/web/operator/batch-file.ts";
+import { type AnsweredLine, readBatch, rejectsText } from "../../src/web/operator/batch-file.ts";
 import { BatchJob } from "../../src/web/operator/batch-job.ts";
 import { BatchSender, type BatchServer } from "../../src/web/operator/batch-sending.ts";
 import { encodeProblem } from "../../src/wire/problem.ts";
 import { adult } from "../support/fixture.ts";
+import { openGate } from "../support/gate.ts";
 import { receiptFrom } from "../support/stand-in.ts";
 
 const pesel = adult(0);
@@ -150,7 +151,7 @@ test("Lines of a batch whose answers are lost have an unknown outcome, also when
     [[fail(new NoAnswer()), fail(unauthorized)], 3],
   ] as const) {
     await assert.rejects(carryOut(serverOf(...answers), [], { sender }), unauthorized);
-    assert.equal(sender.open.size, open);
+    assert.equal(sender.unknown.size, open);
   }
   await carryOut(
     serverOf(async function* () {
@@ -159,7 +160,7 @@ test("Lines of a batch whose answers are lost have an unknown outcome, also when
     [],
     { sender },
   );
-  assert.equal(sender.open.size, 0);
+  assert.equal(sender.unknown.size, 0);
   const control = new AbortController();
   const hanging = serverOf(async function* () {
     yield [answerTo(1)];
@@ -167,8 +168,93 @@ test("Lines of a batch whose answers are lost have an unknown outcome, also when
     control.signal.throwIfAborted();
   });
   await assert.rejects(carryOut(hanging, [], { sender, signal: control.signal }), { name: "AbortError" });
-  assert.equal(sender.open.size, 3);
+  assert.equal(sender.unknown.size, 3);
 });
+
+function refusalOf(line: number, code: ErrorCode): string {
+  const problem = encodeProblem(new FxError(code, "For the test."), "1");
+  return JSON.stringify({ line, status: problem.status, problem });
+}
+
+for (const [title, text, isUnknown] of [
+  ["of an unknown outcome", `kind,pesel,amount,currency,key\ndeposit,${pesel},1,PLN,slip\n`, true],
+  ["that another teller has carried out", `kind,pesel,amount,currency\ndeposit,${pesel},1,PLN\n`, false],
+] as const) {
+  test(`A line ${title} is not told as refused by the page because its key was used with another token`, async () => {
+    const had: AnsweredLine[] = [];
+    const { lines: of, format } = readBatch(new TextEncoder().encode(text), "2026-06-08");
+    const sender = new BatchSender();
+    for (const line of isUnknown ? of : []) sender.unknown.add(line);
+    const server = serverOf(async function* () {
+      yield [refusalOf(1, "idempotency-key-reused")];
+    });
+    await carryOut(server, had, { of, sender });
+    assert.deepEqual(
+      had.map(({ state }) => state),
+      ["unknown"],
+    );
+    assert.equal(sender.unknown.size, 0);
+    assert.equal(rejectsText(format.header, had), "");
+  });
+}
+
+/** A job at its second dry run, which waits for `second`: one line is done, and the rates have moved. */
+async function moved(second: () => Promise<{ tableId: string }>) {
+  const orders = `pesel,from,to,toBuy,toSell\n${`${pesel},PLN,USD,1,\n`.repeat(2)}`;
+  const tables = [async () => ({ tableId: "old" }), second];
+  const tokens = ["token 1", "token 2", "token 3"];
+  const used: (string | undefined)[] = [];
+  const server = (token: string | undefined): BatchServer => ({
+    copy: () => server(tokens.shift()),
+    get: async <T>() => {
+      used.push(token);
+      return (await (tables.shift() ?? assert.fail())()) as T;
+    },
+    async *lines(path) {
+      if (path.includes("dryRun")) yield [answerTo(1), answerTo(2)];
+      else yield [answerTo(1), refusalOf(2, "rate-changed")];
+    },
+  });
+  const job = new BatchJob(server(undefined), () => {});
+  await job.choose(new File([orders], "orders.csv"));
+  const work = job.work();
+  while (job.state.step !== "checking") await new Promise((resolve) => setImmediate(resolve));
+  return { job, work, used };
+}
+
+for (const [what, end] of [
+  ["fails", () => {}],
+  ["is stopped", (job: BatchJob) => job.stop()],
+  ["is interrupted by another teller", (job: BatchJob) => job.handOver()],
+] as const) {
+  test(`A batch on the page keeps what was done when the dry run of its rest ${what}, and has tried it with the token of the run`, async () => {
+    const gate = openGate();
+    const { job, work, used } = await moved(async () => {
+      await gate.passed;
+      throw new FxError("forbidden", "For the test.");
+    });
+    end(job);
+    gate.release();
+    await work;
+    const { step, results, tableId } = job.state;
+    assert.deepEqual([step, results.length, tableId], ["stopped", 1, "old"]);
+    assert.deepEqual(used, ["token 1", "token 2"]);
+  });
+}
+
+for (const step of ["reading", "checking", "checked"]) {
+  test(`A file that is at the step "${step}" is forgotten when another teller signs in`, async () => {
+    const server = serverOf(async function* () {
+      yield [1, 2, 3].map((line) => answerTo(line));
+    });
+    const job = new BatchJob({ ...server, copy: () => server }, () => {});
+    const chosen = job.choose(new File([content], "orders.csv"));
+    while (job.state.step !== step) await Promise.resolve();
+    job.handOver();
+    await chosen;
+    assert.deepEqual([job.state.step, job.state.file], ["choose", undefined]);
+  });
+}
 
 test("A batch on the page is carried out only after its dry run, is not left while it works, and takes nothing from another run", async () => {
   const few = (deed: string, count: number) => Array.from({ length: count }, () => deed);

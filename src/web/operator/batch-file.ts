@@ -35,13 +35,13 @@ function digestOf(text: string): string {
 /** The result of a line. */
 export type AnsweredLine =
   | DoneLine
-  | { readonly line: KeyedLine; readonly state: "refused"; readonly error: FxError };
+  | { readonly line: KeyedLine; readonly state: "refused" | "unknown"; readonly error: FxError };
 
 /** The results as `fx batch` writes them, a JSON document a line. */
 export function resultsText(results: readonly AnsweredLine[]): string {
   return results
     .map((result) => {
-      if (result.state !== "refused") return doneText(result, false);
+      if (!("error" in result)) return doneText(result, false);
       const { code, message, fields, replayed } = result.error;
       const failure = {
         code,

@@ -2,7 +2,7 @@ import { type Readings, readingsOf } from "../../batch/encoding.ts";
 import type { KeyedLine } from "../../batch/keys.ts";
 import { UnfitFile } from "../../batch/unfit-file.ts";
 import { warsawDate } from "../../core/date.ts";
-import { FxError } from "../../core/errors.ts";
+import { isRefusal } from "../answers.ts";
 import { Watched } from "../watched.ts";
 import { type AnsweredLine, type KeyedFile, readBatch } from "./batch-file.ts";
 import { BatchSender, type BatchServer, tableInForce } from "./batch-sending.ts";
@@ -22,11 +22,13 @@ interface BatchState {
   readonly results: AnsweredLine[];
   readonly count: Readonly<Record<AnsweredLine["state"], number>>;
   readonly fault: unknown;
+  /** The id of the rate table that the lines were tried at: they are carried out at no other. */
+  readonly tableId: string | undefined;
   /** A file that may be in another encoding. */
   readonly undecoded: (Readings & { readonly chosen: File }) | undefined;
 }
 
-const none = { done: 0, replayed: 0, refused: 0 };
+const none = { done: 0, replayed: 0, refused: 0, unknown: 0 };
 
 const noBatch: Omit<BatchState, "results"> = {
   step: "choose",
@@ -34,16 +36,20 @@ const noBatch: Omit<BatchState, "results"> = {
   file: undefined,
   count: none,
   fault: undefined,
+  tableId: undefined,
   undecoded: undefined,
 };
 
 /** The batch that is tried or carried out. It goes on while its view is closed, or the page locked. */
 export class BatchJob extends Watched {
-  readonly #api: BatchServer;
+  /** The server, with the token in use. */
+  readonly #server: BatchServer;
   readonly #onMoved: () => void;
+  /** The same, with the token of whoever began to try or to carry out the lines. */
+  #api: BatchServer;
   #state: BatchState = { ...noBatch, results: [] };
-  /** The rate table that the lines were tried at, by its id, and that they are carried out at or not at all. */
-  #tableId: string | undefined;
+  /** The batch before the dry run. It is there again if the dry run ends early. */
+  #before = this.#state;
   /** Ends the run. Its later results are ignored. */
   #control = new AbortController();
   #sender = new BatchSender();
@@ -51,6 +57,7 @@ export class BatchJob extends Watched {
   /** @param onMoved is called when a run has ended that moved money */
   constructor(api: BatchServer, onMoved: () => void) {
     super();
+    this.#server = api;
     this.#api = api;
     this.#onMoved = onMoved;
   }
@@ -60,8 +67,8 @@ export class BatchJob extends Watched {
   }
 
   /** The number of lines that were sent, and may have been done without an answer. */
-  get open(): number {
-    return this.#sender.open.size;
+  get unanswered(): number {
+    return this.#sender.unknown.size;
   }
 
   get isBusy(): boolean {
@@ -72,6 +79,7 @@ export class BatchJob extends Watched {
   async choose(chosen: File | undefined, encoding?: string): Promise<void> {
     if (chosen === undefined || this.isBusy) return;
     this.leave();
+    this.#api = this.#server.copy();
     this.#set({ step: "reading", name: chosen.name });
     const { signal } = this.#control;
     const unfit = (fault: FileProblem | UnfitFile, undecoded?: BatchState["undecoded"]) =>
@@ -103,10 +111,12 @@ export class BatchJob extends Watched {
     if (step !== "checked" && step !== "stopped") return;
     if (step === "checked") this.#set({ results: [], count: none });
     this.#set({ fault: undefined });
+    this.#api = this.#server.copy();
     await this.#run(false);
     this.#onMoved();
     const { step: end, fault } = this.#state;
-    if (end !== "stopped" || !(fault instanceof FxError) || fault.code !== "rate-changed") return;
+    if (end !== "stopped" || !isRefusal(fault, "rate-changed")) return;
+    this.#before = this.#state;
     // Lines already done are reported as done before; the fault says why it is tried again.
     this.#set({ results: [], count: none });
     await this.#run(true);
@@ -123,6 +133,14 @@ export class BatchJob extends Watched {
     if (this.isBusy) return;
     this.#control = new AbortController();
     this.#set({ ...noBatch, results: [] });
+    this.#before = this.#state;
+  }
+
+  /** Forgets what another teller has tried and not carried out. */
+  handOver(): void {
+    if (["working", "stopped", "finished"].includes(this.#state.step)) return;
+    this.#control.abort();
+    this.#set(this.#before);
   }
 
   /** Sends the lines that have no result yet. A dry run is at the rate table that is in force now. */
@@ -130,15 +148,19 @@ export class BatchJob extends Watched {
     this.#set({ step: isDryRun ? "checking" : "working" });
     this.#control = new AbortController();
     const { signal } = this.#control;
-    const api = this.#api.copy();
+    const api = this.#api;
     const { file, results } = this.#state;
     const lines = file?.lines ?? [];
     const had = new Set(results.map(({ line }) => line));
     const left = lines.filter((line) => !had.has(line));
     let fault: unknown;
     try {
-      if (isDryRun) this.#tableId = lines.some(isPriced) ? await tableInForce({ api, signal }) : undefined;
-      const sending = { api, signal, isDryRun, tableId: this.#tableId };
+      if (isDryRun && lines.some(isPriced)) {
+        const tableId = await tableInForce({ api, signal });
+        signal.throwIfAborted();
+        this.#set({ tableId });
+      }
+      const sending = { api, signal, isDryRun, tableId: this.#state.tableId };
       for await (const more of this.#sender.send(left, sending)) if (!signal.aborted) this.#add(more);
     } catch (thrown) {
       fault = thrown;
@@ -157,12 +179,12 @@ export class BatchJob extends Watched {
     this.#set({ count: next });
   }
 
-  /** A dry run that ended early is of no use; what was carried out is kept. */
+  /** A dry run that ended early is of no use; what was carried out before it is kept. */
   #end(fault: unknown, isEarly: boolean): void {
     // Lines that cannot be sent have their results before the lines beside them are answered.
     this.#state.results.sort((a, b) => a.line.number - b.line.number);
     if (this.#state.step === "working") this.#set({ step: isEarly ? "stopped" : "finished", fault });
-    else this.#set(isEarly ? { ...noBatch, results: [], fault } : { step: "checked" });
+    else this.#set(isEarly ? { ...this.#before, fault: fault ?? this.#before.fault } : { step: "checked" });
   }
 
   #set(change: Partial<BatchState>): void {

@@ -1,5 +1,5 @@
 import type { KeyedLine } from "../../batch/keys.ts";
-import { doneLine } from "../../batch/result.ts";
+import { doneLine, isOfAnotherToken } from "../../batch/result.ts";
 import { FxError, isOfRequest, undecided } from "../../core/errors.ts";
 import type { BulkAnswer } from "../../core/service.ts";
 import { bulkType, decodeBulkAnswer, encodeBulkLine } from "../../wire/bulk.ts";
@@ -55,7 +55,7 @@ export async function tableInForce({ api, signal }: Pick<Sending, "api" | "signa
 export class BatchSender {
   readonly #start = new RunStart();
   /** Lines that were sent, may have been done, and have no result. */
-  readonly open = new Set<KeyedLine>();
+  readonly unknown = new Set<KeyedLine>();
 
   /**
    * Carries out lines, in their order, or tries them, and gives their results as they come. A dry run is one request,
@@ -74,6 +74,8 @@ export class BatchSender {
 
   async #sendTogether(lines: readonly KeyedLine[], sending: Sending) {
     const answers = new Map<KeyedLine, BulkAnswer>();
+    // Attempts of this run have one token: only an earlier run can have sent a line with another.
+    const unknownBefore = new Set(this.unknown);
     const sendable: Sendable[] = [];
     for (const line of lines) {
       const text = textOf(line, sending.tableId);
@@ -86,12 +88,12 @@ export class BatchSender {
       end = given.end;
       for (const [nth, answer] of given.answers.entries()) {
         const { line } = sendable[nth] as Sendable;
-        const isOpen = this.open.has(line);
-        answers.set(line, "receiptId" in answer ? this.#start.answerAfter(answer, isOpen) : answer);
+        const wasUnknown = this.unknown.has(line);
+        answers.set(line, "receiptId" in answer ? this.#start.answerAfter(answer, wasUnknown) : answer);
       }
       if (!sending.isDryRun) this.#settle(sendable, answers);
     }
-    const results = [...answers].map(([line, answer]) => resultOf(line, answer));
+    const results = [...answers].map(([line, answer]) => resultOf(line, answer, unknownBefore.has(line)));
     return {
       results: results.flatMap((result) => (result instanceof FxError ? [] : [result])),
       end: end ?? results.find((result) => result instanceof FxError),
@@ -122,13 +124,13 @@ export class BatchSender {
     }
   }
 
-  /** Notes which lines that were sent are open now. A refusal that is not of the line itself says nothing of an earlier attempt. */
+  /** Notes which lines that were sent have an unknown outcome now. A refusal that is not of the line itself says nothing of an earlier attempt. */
   #settle(lines: readonly Sendable[], answers: ReadonlyMap<KeyedLine, BulkAnswer>): void {
     for (const { line } of lines) {
       const answer = answers.get(line);
-      if (answer === undefined) this.open.add(line);
-      else if (!(answer instanceof FxError) || isOfRequest(answer.code)) this.open.delete(line);
-      else if (undecided.includes(answer.code)) this.open.add(line);
+      if (answer === undefined) this.unknown.add(line);
+      else if (!(answer instanceof FxError) || isOfRequest(answer.code)) this.unknown.delete(line);
+      else if (undecided.includes(answer.code)) this.unknown.add(line);
     }
   }
 }
@@ -170,11 +172,15 @@ function textOf({ request }: KeyedLine, tableId: string | undefined): string | F
   }
 }
 
-function resultOf(line: KeyedLine, answer: BulkAnswer): AnsweredLine | FxError {
+/** @param wasUnknown whether an earlier run sent the line, and its outcome is unknown */
+function resultOf(line: KeyedLine, answer: BulkAnswer, wasUnknown: boolean): AnsweredLine | FxError {
   if (!(answer instanceof FxError)) return doneLine(line, answer);
   const { request } = line;
   const hasOwnTable =
     !(request instanceof Error) && request.kind === "exchange" && request.table !== undefined;
   if (answer.code === "rate-changed" && !hasOwnTable) return answer;
+  const isUnknown =
+    isOfAnotherToken(line, answer) || (wasUnknown && answer.code === "idempotency-key-reused");
+  if (isUnknown) return { line, state: "unknown", error: answer };
   return isOfRequest(answer.code) ? { line, state: "refused", error: answer } : answer;
 }

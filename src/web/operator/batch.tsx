@@ -14,8 +14,8 @@ import { fileFaultText, refusalText } from "../server-words.ts";
 import { fill } from "../texts.ts";
 import { type AnsweredLine, type KeyedFile, rejectsText, resultsText } from "./batch-file.ts";
 
-/** Refused lines in sight. */
-const shownRefusals = 100;
+/** Maximum of refused lines shown, and of those of unknown outcome. */
+const shownLines = 100;
 
 /** The words for what is wrong with a file, a batch or a line. */
 function useFaultText(): (fault: unknown) => string {
@@ -28,11 +28,11 @@ function useFaultText(): (fault: unknown) => string {
   };
 }
 
-/** A file of orders, new accounts, deposits and withdrawals: tried first, then carried out. */
+/** A batch file: a dry run, then the run. */
 export function Batch() {
   const { batch, texts } = useApp();
   useEffect(() => {
-    // A file that misses the box would be opened instead of the page.
+    // Otherwise the browser navigates to a file dropped outside the box.
     const keep = (event: Event) => {
       if (!(event.target instanceof HTMLInputElement)) event.preventDefault();
     };
@@ -121,8 +121,9 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
   const { step, name, results, count, fault } = batch.state;
   const isTrial = step === "checking" || step === "checked";
   const total = file.lines.length;
-  const open = batch.isBusy ? 0 : batch.open;
-  const left = batch.isBusy ? 0 : total - results.length - open;
+  const unanswered = batch.isBusy ? 0 : batch.unanswered;
+  const unknown = count.unknown + unanswered;
+  const left = batch.isBusy ? 0 : total - results.length - unanswered;
   const isMoved = isRefusal(fault, "rate-changed");
   return (
     <>
@@ -146,7 +147,7 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
           value={format.count(count.refused)}
           isBad={count.refused > 0}
         />
-        {open > 0 && <Tile label={texts.linesOpen} value={format.count(open)} isBad />}
+        {unknown > 0 && <Tile label={texts.linesUnknown} value={format.count(unknown)} isBad />}
         {left > 0 && <Tile label={texts.left} value={format.count(left)} isBad />}
       </dl>
       {fault !== undefined && !isRefusal(fault, "unauthorized") && (
@@ -154,12 +155,16 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
       )}
       {!batch.isBusy && (
         <>
-          <p role="status" class={step === "finished" ? "good" : ""}>
-            {texts.batchStep[step]}
-          </p>
+          {count.unknown > 0 && <p role="alert">{texts.ofAnotherToken}</p>}
+          {(step !== "finished" || unknown === 0) && (
+            <p role="status" class={step === "finished" ? "good" : ""}>
+              {texts.batchStep[step]}
+            </p>
+          )}
           <Actions file={file} />
           <Moves results={results} />
-          <Refusals results={results} />
+          <LinesNotDone results={results} state="unknown" caption={texts.linesUnknown} />
+          <LinesNotDone results={results} state="refused" caption={texts.refusals} />
         </>
       )}
     </>
@@ -211,23 +216,29 @@ function Actions({ file }: { readonly file: KeyedFile }) {
   );
 }
 
-function Refusals({ results }: { readonly results: readonly AnsweredLine[] }) {
+interface LinesNotDoneProps {
+  readonly results: readonly AnsweredLine[];
+  readonly state: "refused" | "unknown";
+  readonly caption: string;
+}
+
+function LinesNotDone({ results, state, caption }: LinesNotDoneProps) {
   const { format, texts } = useApp();
   const faultText = useFaultText();
-  const refused = results.filter((result) => result.state === "refused");
-  if (refused.length === 0) return null;
+  const lines = results.flatMap((result) => ("error" in result && result.state === state ? [result] : []));
+  if (lines.length === 0) return null;
   return (
     <div class="wide">
       <Table
         class="refusals"
-        caption={texts.refusals}
+        caption={caption}
         columns={[figures(texts.line), { label: texts.pesel, class: "figures" }, texts.why]}
-        rows={refused.slice(0, shownRefusals).map(({ line, error }) => ({
+        rows={lines.slice(0, shownLines).map(({ line, error }) => ({
           key: line.number,
           cells: [format.count(line.number), maskPesels(line.pesel ?? "–"), faultText(error)],
         }))}
       />
-      {refused.length > shownRefusals && <p class="muted">{texts.more}</p>}
+      {lines.length > shownLines && <p class="muted">{texts.more}</p>}
     </div>
   );
 }

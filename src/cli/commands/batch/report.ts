@@ -88,6 +88,8 @@ export class Report {
   #isRefusedAnew = false;
   /** Refused lines whose keys were used before. Under a new key they could do again what was done. */
   #reusedKeys = 0;
+  /** Lines of unknown outcome that were sent before with another token. Each run is answered so. */
+  #ofAnotherToken = 0;
   readonly #exits = new Set<Exit>();
   #doneBefore: DoneBefore | undefined;
   /** Whether a line was done whose key is made of the batch's id. */
@@ -106,8 +108,7 @@ export class Report {
     const { batch, rejects, dryRun } = this.#options;
     let text = "";
     for (const result of results) {
-      const isUnknown = "failure" in result && result.failure.key !== undefined;
-      this.#counts[isUnknown ? "unknown" : result.state] += 1;
+      this.#counts[result.state] += 1;
       if ("failure" in result) {
         if (this.#isFollowed) {
           // At a terminal, failures on stderr stay in the order of the lines.
@@ -144,7 +145,8 @@ export class Report {
     }
     const { done, replayed, refused, failed, unknown } = this.#counts;
     // The lines that were not sent are not counted.
-    const isStopped = hasLeft || failed + unknown > 0 || signal !== undefined || !this.#isOutputOpen;
+    const isStopped =
+      hasLeft || failed + unknown > this.#ofAnotherToken || signal !== undefined || !this.#isOutputOpen;
     const complete = !isStopped && problem === undefined;
     if (complete && done + replayed + refused === 0)
       tellWarning(this.#terminal, "The file has no lines.", json);
@@ -152,7 +154,7 @@ export class Report {
     const before = replayed === 0 ? undefined : this.#doneBefore;
     const first = before?.time?.toISOString() ?? null;
     // Under a new id, an incomplete batch would do twice what was done.
-    const again = complete ? (before?.hint ?? null) : null;
+    const again = complete && this.#ofAnotherToken === 0 ? (before?.hint ?? null) : null;
     const summary: Summary = {
       id: batch.id,
       dryRun,
@@ -209,8 +211,10 @@ export class Report {
     const { stderr } = this.#terminal;
     this.#exits.add(exit);
     this.#isRefusedAnew ||= line.request instanceof Error || repeatedRefusals.includes(code);
-    if (code === "idempotency-key-reused") this.#reusedKeys += 1;
-    else if (state === "refused") rejects?.add(line.forRejects(code));
+    if (code === "idempotency-key-reused") {
+      if (state === "unknown") this.#ofAnotherToken += 1;
+      else this.#reusedKeys += 1;
+    } else if (state === "refused") rejects?.add(line.forRejects(code));
     const { refused, failed, unknown } = this.#counts;
     const failures = refused + failed + unknown;
     if (json || (!this.#isFollowed && failures > shownFailures + 1)) return;
@@ -263,10 +267,17 @@ export class Report {
   #hints(complete: boolean, isTableReplaced: boolean): string[] {
     const { batch, rejects, dryRun, stopOnError } = this.#options;
     const { refused } = this.#counts;
-    if (dryRun)
-      return refused === 0 ? [] : ["Correct or remove the lines that would be refused, and try again."];
     const again = `run it again with --id ${batch.id}`;
     const hints: string[] = [];
+    if (this.#ofAnotherToken > 0) {
+      hints.push(
+        `Lines were sent before with another token. To see which were done, ${again} and that token, ` +
+          "or look each up with fx receipt --pesel PESEL --key KEY.",
+      );
+    }
+    if (dryRun && refused > 0)
+      hints.push("Correct or remove the lines that would be refused, and try again.");
+    if (dryRun) return hints;
     if (isTableReplaced) hints.push("The rates have changed since the preview.");
     const how = stopOnError && this.#isRefusedAnew ? " and without --stop-on-error" : "";
     if (!complete) hints.push(restOf(batch.id, how));

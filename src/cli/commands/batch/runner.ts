@@ -1,6 +1,6 @@
 import { type KeyedLine, LineKeys } from "../../../batch/keys.ts";
 import type { BatchLine } from "../../../batch/line.ts";
-import { type DoneLine, doneLine } from "../../../batch/result.ts";
+import { type DoneLine, doneLine, isOfAnotherToken } from "../../../batch/result.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError } from "../../../core/errors.ts";
 import type { ExchangeOrder } from "../../../core/exchange.ts";
@@ -12,7 +12,7 @@ import { type Batch, digestOf } from "./file.ts";
 /** A line for which nothing was done, or whose outcome is unknown. */
 export interface FailedLine {
   readonly line: KeyedLine;
-  readonly state: "refused" | "failed";
+  readonly state: "refused" | "failed" | "unknown";
   readonly failure: Failure;
 }
 
@@ -115,6 +115,10 @@ export class BatchRunner {
   #resultOf(line: KeyedLine, answer: BulkAnswer): LineResult {
     if (!("code" in answer)) return doneLine(line, answer);
     if (answer.code === "rate-changed" && this.#isPinned(line)) return this.#replaced(line);
+    if (isOfAnotherToken(line, answer)) {
+      const failed = this.#failed(line, answer);
+      return { ...failed, state: "unknown", failure: { ...failed.failure, exit: 8 } };
+    }
     const mayBeDone = !this.#run.dryRun && !(line.request instanceof Error);
     return this.#failed(line, mayBeDone ? new RequestFailed(line.key, answer) : answer);
   }
@@ -135,7 +139,8 @@ export class BatchRunner {
     // A kept refusal would stop each run again, and the rest would never be done.
     else if (this.#run.stopOnError && !failure.replayed) this.#isStopping = true;
     const hint = failure.key === undefined ? failure.hint : "Run the same batch again to finish it.";
-    return { line, state: isRefused ? "refused" : "failed", failure: { ...failure, hint } };
+    const state = failure.key !== undefined ? "unknown" : isRefused ? "refused" : "failed";
+    return { line, state, failure: { ...failure, hint } };
   }
 }
 
