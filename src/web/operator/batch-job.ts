@@ -45,7 +45,7 @@ export class BatchJob extends Watched {
   /** The server, with the token in use. */
   readonly #server: BatchServer;
   readonly #onMoved: () => void;
-  /** The same, with the token of whoever began to try or to carry out the lines. */
+  /** A copy of the server, with the token in use when the dry run or the run began. */
   #api: BatchServer;
   #state: BatchState = { ...noBatch, results: [] };
   /** The batch before the dry run. It is there again if the dry run ends early. */
