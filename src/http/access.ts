@@ -97,11 +97,15 @@ export function challengeOf({ headers }: FastifyRequest): string {
   return `Bearer realm="fx"${headers.authorization === undefined ? "" : ', error="invalid_token"'}`;
 }
 
+/** Says why a request that was let in may not go on: its token has been revoked or has expired. */
+export function refusedSince(access: RefusalOf, request: FastifyRequest): FxError | undefined {
+  return access(request, request.routeOptions.config.role ?? "anyone");
+}
+
 /** Ends the streams whose token has been revoked or has expired. */
 export function endRefused(access: RefusalOf, streams: Set<Stream>): void {
   for (const stream of streams) {
-    const { role = "anyone" } = stream.request.routeOptions.config;
-    const refused = access(stream.request, role);
+    const refused = refusedSince(access, stream.request);
     if (refused === undefined) continue;
     streams.delete(stream);
     stream.end(refused);

@@ -1,8 +1,9 @@
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Operation } from "../wire/operation.ts";
 import { type AnswerTo, operations, type QueryOf, type ReadId } from "../wire/operations.ts";
 import { parseRequest } from "../wire/requests.ts";
 import type { Caller } from "../wire/role.ts";
+import { openAccess, refusedSince } from "./access.ts";
 import { onePart, sendHead, sendJson, sendSlow } from "./answers.ts";
 import { closingOf } from "./connections.ts";
 import type { Handler, HandlerContext } from "./context.ts";
@@ -21,7 +22,25 @@ export type ReadHandlers = ReturnType<typeof openReads>;
 /** Makes the handlers of operations that answer a query with one JSON value, as src/wire/operations.ts describes them. */
 export function openReads(context: HandlerContext) {
   const { lists, journal } = context.longReads;
+  const access = openAccess(context);
+  const requireAccess = (request: FastifyRequest) => {
+    const refused = refusedSince(access, request);
+    if (refused !== undefined) throw refused;
+  };
+  /** Makes a long answer in its turn, and only under a token that is valid when it begins and when it is made. */
+  const inItsTurn = <T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    make: (signal: AbortSignal) => Promise<T>,
+  ) =>
+    lists.run(keyOf(request), closingOf(reply), async (signal) => {
+      requireAccess(request);
+      const made = await make(signal);
+      requireAccess(request);
+      return made;
+    });
   return {
+    inItsTurn,
     atOnce<Id extends ReadId>(id: Id, read: (asked: Asked<Id>) => Promise<AnswerTo<Id>>): Handler {
       return async (request, reply) => sendJson(reply, textOf(id, await read(askedOf(id, request))));
     },
@@ -38,8 +57,7 @@ export function openReads(context: HandlerContext) {
       return async (request, reply) => {
         const asked = askedOf(id, request);
         const made = async (signal: AbortSignal) => textOf(id, await read(asked, signal));
-        const closing = closingOf(reply);
-        const text = isLong(asked.query) ? lists.run(keyOf(request), closing, made) : made(closing);
+        const text = isLong(asked.query) ? inItsTurn(request, reply, made) : made(closingOf(reply));
         return sendJson(reply, await text);
       };
     },
@@ -70,9 +88,9 @@ export function parameterOf({ params }: FastifyRequest, name: string): string {
   return (params as Record<string, string>)[name] ?? "";
 }
 
-/** With the token, because some answers depend on it. */
-function keyOf({ url, caller }: FastifyRequest): string {
-  return `${url} ${caller?.name}`;
+/** With the token, because some answers depend on it, and it may be revoked. */
+function keyOf({ url, headers }: FastifyRequest): string {
+  return `${url} ${headers.authorization}`;
 }
 
 function textOf<Id extends ReadId>(id: Id, value: AnswerTo<Id>): string {

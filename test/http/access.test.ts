@@ -231,6 +231,21 @@ describe("a stream under way", () => {
     });
   }
 
+  test("Reads that go on or wait for their turn are refused with 401 if their token is revoked meanwhile", async (t) => {
+    const { passed, release } = openGate();
+    const accounts = () => passed.then(() => ({ items: [], next: undefined }));
+    const { url, callers, app } = await guarded(t, { accounts });
+    let arrived = 0;
+    app.server.on("request", () => (arrived += 1));
+    const user = `/api/user/${pesel}`;
+    const paths = ["/api/users", `${user}/history?limit=200`, `${user}?at=${now.toISOString()}`, "/api/till"];
+    const asked = paths.map((path) => send(url, "GET", path, { headers: bearer("operator") }));
+    await until(() => arrived === paths.length);
+    callers.delete("operator");
+    release();
+    for (const answer of asked) isProblem(await answer, "unauthorized");
+  });
+
   test("A batch is ended when its token expires", async (t) => {
     const { url, clock } = await guarded(t);
     const bulk = new BulkClient(url, lines("late"));

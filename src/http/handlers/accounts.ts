@@ -37,7 +37,7 @@ export function accountHandlers(context: HandlerContext, reads: ReadHandlers) {
     const { at } = parseRequest(atQuery, request.query, "query");
     const pesel = parsePesel(parameterOf(request, "pesel"), today());
     const read = () => service.account(pesel, at);
-    const found = at === undefined ? read() : longReads.lists.run(undefined, closingOf(reply), read);
+    const found = at === undefined ? read() : reads.inItsTurn(request, reply, read);
     return sendAccount(reply, await found);
   };
 
