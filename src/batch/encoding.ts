@@ -17,11 +17,11 @@ const polishEncodings = ["windows-1250", "iso-8859-2"] as const;
 export const encodings: readonly string[] = ["utf-8", ...polishEncodings];
 
 /**
- * The text of a file in `encoding`, UTF-8 by default. A byte-order mark in the file says it better. Only Polish letters
- * are read in other encodings than Unicode's.
+ * The text of a file in `encoding`, UTF-8 by default. A byte-order mark takes precedence. In encodings other than
+ * Unicode's, only Polish letters are accepted.
  * @param encoding one of `encodings`
  * @returns also whether a spreadsheet needs a byte-order mark to read such a file in UTF-8
- * @throws UnfitFile if it is no text but a workbook, or text in another encoding
+ * @throws UnfitFile if it is a workbook, or text in another encoding
  */
 export function decodeText(
   bytes: Uint8Array,

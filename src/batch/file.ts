@@ -19,7 +19,7 @@ const longestLine = 16_384;
 /**
  * Reads a file: CSV under a header of the wire's field names, or a JSON body a line.
  * @param encoding of its text: UTF-8 by default, or what its byte-order mark says
- * @throws UnfitFile if it is neither
+ * @throws UnfitFile if it is neither, or is not in that encoding
  */
 export function readFile(bytes: Uint8Array, encoding?: string): BatchFile {
   const { text, isMarked } = decodeText(bytes, encoding);
@@ -67,7 +67,7 @@ function isLong(text: string): boolean {
   return text.length * 3 > longestLine && new TextEncoder().encode(text).length > longestLine;
 }
 
-/** How the lines are written, by the first that has anything in it, and the index of the first below the header. */
+/** The format, recognized by the first line with content, and the index of the first line below the header. */
 function formatOf(
   lines: TextLines,
   isMarked: boolean,

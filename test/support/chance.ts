@@ -22,7 +22,7 @@ export class Chance {
     return Math.floor(this.#next() * limit);
   }
 
-  /** True with this probability. */
+  /** True with this probability, in percent. */
   percent(share: number): boolean {
     return this.#next() * 100 < share;
   }

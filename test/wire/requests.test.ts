@@ -123,7 +123,7 @@ test("A body of brackets in brackets, deeper than the stack, is refused as inval
   }
 });
 
-test("every 16 KiB of JSON are read or refused at once", () => {
+test("A body of 16 KiB of JSON is refused within 20 ms, whatever it has", () => {
   const filled = (part: string, [open, close]: readonly [string, string], separator = ",") => {
     const count = Math.floor((16_384 - 2) / (part.length + separator.length));
     return open + Array.from({ length: count }, () => part).join(separator) + close;

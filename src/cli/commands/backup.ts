@@ -17,7 +17,7 @@ export function defineBackup(program: FxCommand, context: Context): void {
       "fx backup fx-2026-11-21.db --db sqlite:fx.db",
       "FX_DB=sqlite:fx.db fx backup copy.db --json",
     ])
-    .argument("<file>", "the copy: a new file, which is there only if all went well")
+    .argument("<file>", "new file for the copy, kept only if its audit has no findings")
     .addOption(settingOption("db").conflicts("url"))
     .setting("url")
     .json()
@@ -54,7 +54,7 @@ function sourceOf({ settings, sources }: Config, file: string): string {
   if (source.kind === "sqlite") return source.path;
   if (source.kind === "postgres") {
     throw new UsageError(
-      `PostgreSQL has its own: pg_dump --format=custom --file=${file} '${withoutSecrets(source.address)}'. ` +
+      `Back up PostgreSQL with its own command: pg_dump --format=custom --file=${file} '${withoutSecrets(source.address)}'. ` +
         "It is consistent while fx runs.",
     );
   }

@@ -30,7 +30,7 @@ export function defineEntries(program: FxCommand, context: Context): void {
     .limit("entries")
     .action(async ({ follow = false, limit, json, ...options }: EntriesOptions) => {
       const { stdout, stderr } = context.terminal;
-      // A file that is opened to read alone may not change meanwhile.
+      // Opened to read, SQLite takes a file without a log as immutable: a follower would miss later entries.
       const service = await context.service({ access: follow ? "write" : "read" });
       const after = options.after === undefined ? undefined : (await service.receipt(options.after)).id;
       const read = async ({ limit, cursor = after }: PageRequest) => {

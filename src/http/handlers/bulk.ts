@@ -19,12 +19,12 @@ import type { Handler, HandlerContext } from "../context.ts";
 import { logFailure, toFxError } from "../errors.ts";
 import { bodyOf, draining, type Stream } from "../lifecycle.ts";
 
-/** How many lines came to each result. */
+/** Number of lines by result. */
 type Counts = Record<string, number>;
 
 /** Batches and exports at once. */
 const mostStreams = 64;
-/** A dry run keeps what each of its lines would come to, up to a kilobyte. */
+/** A dry run keeps the outcome of each line in memory, up to 1 KB each. */
 const dryRunLimits = { atOnce: 2, lines: 200_000 };
 /** Bytes of answers that wait for a client to read them. A browser reads nothing before it has sent all. */
 const unreadAtMost = { bulk: 1024 * 1024, dryRun: 128 * 1024 * 1024 };
@@ -115,7 +115,7 @@ class BulkStream implements Stream {
           this.#taken.push({ number, asked: asked[index] as Asked | FxError });
         }
         yield asked;
-        // Single requests take their turn.
+        // Yields to single requests.
         await nextTurn();
       }
     } catch (error) {
@@ -191,7 +191,7 @@ function readLine<Asked>(line: Line, read: (text: string) => Asked): Asked | FxE
 const readBulkLine = (text: string, today: CalendarDate, caller: Caller | undefined) =>
   parseBulkLine(text, today, caller?.name);
 
-/** @throws FxError forbidden for what the caller may not do by itself */
+/** @throws FxError forbidden if the caller's role does not allow the request */
 function readTrialLine(text: string, today: CalendarDate, caller: Caller | undefined): Request {
   const asked = parseTrialLine(text, today, caller?.name);
   const { role } = operationOf(asked);

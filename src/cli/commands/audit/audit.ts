@@ -86,7 +86,7 @@ async function audit(
 
 /**
  * Prints a report, and what to do about it on stderr.
- * @param file what the file is that is there only if the report is clean, and its path
+ * @param file the name and the path of a file that is kept only if the report is clean
  */
 export async function tellReport(
   context: Context,

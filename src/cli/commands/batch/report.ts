@@ -51,12 +51,12 @@ export interface ReportOptions {
   readonly rejects: Rejects | undefined;
   readonly dryRun: boolean;
   readonly stopOnError: boolean;
-  /** Whether it is of the dry run before the question, which shows no results. */
+  /** Whether this is the dry run before the question, whose results are not shown. */
   readonly isPreview: boolean;
   readonly json: boolean;
 }
 
-/** The batch exits with the first of these that any line had: an unknown outcome counts most. */
+/** The exits of lines by priority: the batch exits with the first of these that a line had. */
 const exitsByWeight: readonly Exit[] = [8, 1, 10, 7, 6, 2, 12, 141];
 /** Lines of the preview before the question: some seconds' worth at a distant server. */
 export const previewLines = 10_000;
@@ -221,7 +221,7 @@ export class Report {
     this.#progress.clear();
     if (this.#isFollowed || failures <= shownFailures) {
       writeText(stderr, `${lineName(line)}: ${message}`, stderr.paint.red);
-    } else write(stderr, "More lines did not go through.");
+    } else write(stderr, "Further lines failed or were refused.");
   }
 
   #row({ line, state, sold, bought, account }: DoneLine): string {
