@@ -30,7 +30,7 @@ import { RateLimit } from "./rate-limit.ts";
 import { formFault } from "./request-form.ts";
 import { registerRoutes } from "./routes.ts";
 import { securityHeaders } from "./security-headers.ts";
-import { traceOf } from "./trace.ts";
+import { hasPesel, traceOf } from "./trace.ts";
 
 export interface ServerOptions extends ApiOptions, AccessOptions, OriginOptions {
   /** Serves https. */
@@ -281,9 +281,9 @@ function requestIds(): (request: IncomingMessage) => string {
   };
 }
 
-/** People also write a PESEL with a mark after the date of birth. */
+/** People also write a PESEL with a mark after the date of birth, or within a UUID, which `maskPesels` leaves whole. */
 function mayShowPesel(id: string): boolean {
-  return maskPesels(id) !== id || /(?<!\d)\d{6}[-.:_]\d{5}(?!\d)/.test(id);
+  return maskPesels(id) !== id || hasPesel(id) || /(?<!\d)\d{6}[-.:_]\d{5}(?!\d)/.test(id);
 }
 
 function nothingHere(prefix: string): FxError {

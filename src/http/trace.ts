@@ -18,8 +18,8 @@ export function traceOf(header: string | string[] | undefined): Trace | undefine
   return hasPesel(trace_id) || hasPesel(span_id) ? undefined : { trace_id, span_id };
 }
 
-/** Three in a thousand random ids have a valid PESEL in them. */
-function hasPesel(id: string): boolean {
+/** Whether there is a valid PESEL among the characters, as in three of a thousand random ids. */
+export function hasPesel(id: string): boolean {
   if (!/\d{11}/.test(id)) return false;
   return [...id.matchAll(/(?=(\d{11}))/g)].some(([, digits = ""]) => {
     try {
