@@ -20,7 +20,7 @@ import { publishedOf } from "../support/rates.ts";
  * - `jump` sets a clock that the machine's monotonic one does not follow.
  *
  * `108` is a table of that number, of 8 June and with dollars at 4.00 and 4.08; `109!` has them twice as dear;
- * `109@2026-06-16=USD:4.5/4.6` has another date and other rates. Only a refresh asks the bank again.
+ * `109@2026-06-16=USD:4.5/4.6` has another date and other rates, and `109+USD:5/5.1` four currencies with other dollars. Only a refresh asks the bank again.
  */
 type Options = Readonly<Record<string, string | undefined>>;
 type Rates = Awaited<ReturnType<typeof openLive>>;
@@ -36,17 +36,21 @@ const modes = "answers refuses hangs hangsUp 404 500 html text nonsense empty".s
 
 afterEach(closeAll);
 
+const fourCurrencies = { USD: [4, 4.08], HUF: [0.01, 0.0102], EUR: [4.3, 4.39], CHF: [4.5, 4.6] } as const;
+
 function publishedIn(word: string): object | string {
-  const [, number, leap, day, rates] = /^(\d+)(!)?(?:@([\d-]+))?(?:=(.*))?$/.exec(word) ?? [];
+  const [, number, leap, day, how, rates] = /^(\d+)(!)?(?:@([\d-]+))?(?:([=+])(.*))?$/.exec(word) ?? [];
   if (number === undefined) return word;
   const date = day ?? `2026-06-${number.slice(1)}`;
   const usual = Number((4 + 0.01 * (Number(number) - 108)).toFixed(2));
   const dollars = leap ? "USD:8/8.16" : `USD:${usual}/${(usual + 0.08).toFixed(2)}`;
-  const quoted = (rates ?? dollars).split(",").map((each) => {
+  const quoted = (rates ?? dollars).split(",").filter(Boolean);
+  const quotations = quoted.map((each) => {
     const [code = "", bid, ask] = each.split(/[:/]/);
     return [code, [Number(bid), Number(ask)] as const];
   });
-  return publishedOf(`${number}/C/NBP/${date.slice(0, 4)}`, date, Object.fromEntries(quoted));
+  const changed = { ...(how === "+" && fourCurrencies), ...Object.fromEntries(quotations) };
+  return publishedOf(`${number}/C/NBP/${date.slice(0, 4)}`, date, changed);
 }
 
 async function played(recorded: string): Promise<string> {
@@ -88,7 +92,9 @@ async function played(recorded: string): Promise<string> {
   }
 
   const rules = ({ age = "7", accept }: Options) => {
-    return { maxAgeDays: Number(age), acceptTable: accept && `${accept}/C/NBP/2026` };
+    const isNumber = /^\d+$/.test(accept ?? "1");
+    const acceptTable = isNumber ? accept && `${accept}/C/NBP/2026` : tableOf(accept ?? "").id;
+    return { maxAgeDays: Number(age), acceptTable };
   };
 
   async function shown(name: string): Promise<readonly string[]> {
