@@ -5,27 +5,22 @@ import { Board } from "./board.tsx";
 import { Part } from "./elements.tsx";
 import { Finder } from "./finder.tsx";
 import { NewAccount } from "./new-account.tsx";
-import { accountUrl } from "./requests.ts";
 import { shortcuts, useShortcuts } from "./shortcuts.ts";
 
 /** Where a customer is served: an account on one side, the rates on the other. */
 export function Counter() {
-  const { reads, texts, place, go } = useApp();
+  const { texts, place, go } = useApp();
   const { pesel, isOpening } = place;
   const page = useRef<HTMLElement>(null);
   const mayOpen = useMay("teller");
   useShortcuts(page);
-  const show = (found: string) => {
-    // An account that is in sight already is read again.
-    reads.refresh(accountUrl(found));
-    go({ pesel: found, isOpening: false });
-  };
+  const show = (found: string) => go({ pesel: found, isOpening: false });
   return (
     <div class="counter">
       <main id="main" ref={page} tabIndex={-1}>
         <Finder
+          onSearch={() => go({ pesel: undefined, isOpening: false })}
           onFound={show}
-          onNone={() => go({ pesel: undefined })}
           onNew={() => go({ isOpening: true })}
         />
         {isOpening && <NewAccount onOpened={show} onClose={() => go({ isOpening: false })} />}

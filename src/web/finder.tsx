@@ -1,8 +1,7 @@
-import type { RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { AccountsJson } from "../wire/account-list.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
-import { isRefusal, urlOf } from "./answers.ts";
+import { urlOf } from "./answers.ts";
 import { useApp, useMay, useTask } from "./app.ts";
 import { emptyDraft, newHolder } from "./desk.ts";
 import { Button, Unread } from "./elements.tsx";
@@ -13,25 +12,25 @@ const fewestLetters = 3;
 const mostFound = 20;
 
 interface FinderProps {
+  /** Closes what is in sight: nobody works for another customer than the one sought. */
+  readonly onSearch: () => void;
   readonly onFound: (pesel: string) => void;
-  readonly onNone: () => void;
   readonly onNew: () => void;
 }
 
 /** Finds an account by its PESEL or by the holder's name. */
-export function Finder({ onFound, onNone, onNew }: FinderProps) {
-  const { api, desk, texts } = useApp();
+export function Finder({ onSearch, onFound, onNew }: FinderProps) {
+  const { api, desk, texts, place } = useApp();
   const mayOpen = useMay("teller");
   const [typed, setTyped] = useState("");
   const [fault, setFault] = useState<string>();
   const search = useTask<AccountsJson>();
   const found = search.value?.users;
 
-  const place = useRef<HTMLElement>(null);
-  // Whoever has begun to work with what is in sight is not taken away from it.
-  useWorkOutside(place, search.stop);
+  const isClosed = place.pesel === undefined && !place.isOpening;
+  // An answer that comes late takes nobody away from what was begun meanwhile.
+  useLayoutEffect(() => (isClosed ? undefined : search.stop()), [isClosed]);
   const choose = ({ pesel }: ListedAccountJson) => {
-    search.stop();
     // Text typed meanwhile is another search.
     setTyped((now) => (now === typed ? "" : now));
     onFound(pesel);
@@ -39,26 +38,21 @@ export function Finder({ onFound, onNone, onNew }: FinderProps) {
   const find = () => {
     const url = searchUrl(typed);
     setFault(url === undefined ? texts.moreLetters : undefined);
+    onSearch();
     if (url === undefined) return search.stop();
     search.run(
       async (signal) => {
-        try {
-          const answer = await api.get<ListedAccountJson | AccountsJson>(url, signal);
-          return "users" in answer ? answer : { users: [answer], next: null };
-        } catch (failure) {
-          if (isRefusal(failure, "account-not-found") && !signal.aborted) onNone();
-          throw failure;
-        }
+        const answer = await api.get<ListedAccountJson | AccountsJson>(url, signal);
+        return "users" in answer ? answer : { users: [answer], next: null };
       },
       ({ users: [only, ...others] }) => {
-        if (only === undefined) onNone();
-        else if (others.length === 0) choose(only);
+        if (only !== undefined && others.length === 0) choose(only);
       },
     );
   };
 
   return (
-    <search class="finder" ref={place}>
+    <search class="finder">
       <form onSubmit={find}>
         <input
           type="search"
@@ -75,7 +69,6 @@ export function Finder({ onFound, onNone, onNew }: FinderProps) {
             label={texts.newAccount}
             data-key="newAccount"
             onClick={() => {
-              search.stop();
               setTyped("");
               // A PESEL that has no account yet is not typed twice.
               const pesel = digitsOf(typed);
@@ -100,20 +93,6 @@ function searchUrl(typed: string): string | undefined {
   if (/^\d{11}$/.test(digits)) return accountUrl(digits);
   const isShort = /\d/.test(digits) || [...digits].length < fewestLetters;
   return isShort ? undefined : urlOf("api/users", { name: typed.trim(), limit: mostFound });
-}
-
-/** Calls `onWork` when the teller begins to use another part of the page. */
-function useWorkOutside(place: RefObject<HTMLElement | null>, onWork: () => void): void {
-  useEffect(() => {
-    const work = ({ target }: Event) => {
-      const part = (target as Element).closest("main :is(button, input, select, summary)");
-      if (part !== null && place.current?.contains(part) === false) onWork();
-    };
-    for (const sign of ["input", "click"]) document.addEventListener(sign, work, true);
-    return () => {
-      for (const sign of ["input", "click"]) document.removeEventListener(sign, work, true);
-    };
-  }, []);
 }
 
 interface FoundProps {
