@@ -278,6 +278,7 @@ export class Desk extends Watched {
     this.#reads.refresh();
     this.tell(pesel, { is: "done", key, receiptId });
     this.#drafts.set(draftName(pesel), { ...this.draft(pesel), ...emptied[kind] });
+    if (kind === "opening" && digitsOf(this.draft(newHolder).pesel) === pesel) this.#drafts.delete(newHolder);
     this.#add({ order, receiptId });
   }
 

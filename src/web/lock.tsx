@@ -31,8 +31,7 @@ interface LockProps {
   readonly texts: Texts;
 }
 
-/** A new PIN. */
-const leastPin = ".{4,}";
+const leastPinLength = 4;
 
 /** @param left the attempts that are left */
 function wrongPinText(stage: Session["stage"], left: number, texts: Texts): string {
@@ -45,6 +44,7 @@ export function Lock({ session, desk, texts }: LockProps) {
   const { stage, wrongPins, isRefused } = session;
   const [token, setToken] = useState("");
   const [pin, setPin] = useState("");
+  const isPinShort = stage === "token" && pin !== "" && pin.length < leastPinLength;
   const messages = [
     desk.out.length > 0 && texts.unsettled,
     desk.isNotSent && stage === "token" && texts.notSentSignIn,
@@ -84,8 +84,7 @@ export function Lock({ session, desk, texts }: LockProps) {
             inputMode="numeric"
             value={pin}
             onValue={setPin}
-            pattern={stage === "token" ? leastPin : undefined}
-            title={texts.pinShort}
+            refusal={isPinShort ? texts.pinShort : undefined}
           />
         )}
         <button type="submit" class="primary" aria-busy={isBusy}>

@@ -29,10 +29,12 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
     desk.edit(newHolder, emptyDraft);
     then();
   };
-  const isOpened = desk.outcomes.some(
-    ({ order, ...end }) => order.kind === "opening" && order.pesel === digits && "receiptId" in end,
-  );
-  useLayoutEffect(() => (isOpened ? leave(() => onOpened(digits)) : undefined), [isOpened]);
+  // The form is emptied when its account is opened.
+  const opened = desk.outcomes.find(
+    ({ order, ...end }) =>
+      order.kind === "opening" && "receiptId" in end && ["", order.pesel].includes(digits),
+  )?.order.pesel;
+  useLayoutEffect(() => (opened === undefined ? undefined : onOpened(opened)), [opened]);
   const isOut = desk.isOut(digits);
   const holder = { name: (draft.name ?? "").trim(), surname: (draft.surname ?? "").trim() };
   const amount = typedAmount(draft.sum === "" ? "0" : draft.sum, "PLN", { zero: true });

@@ -101,15 +101,18 @@ export class Session extends Watched {
     if (wrongPins < mostWrongPins) this.#seal({ ...sealed, wrongPins });
     else this.#storage.removeItem(sealedName);
     const key = await keyOf(pin, new Uint8Array(sealed.salt));
-    try {
-      const algorithm = { name: "AES-GCM", iv: new Uint8Array(sealed.iv) };
-      const bytes = await crypto.subtle.decrypt(algorithm, key, new Uint8Array(sealed.text));
-      this.#seal({ ...sealed, wrongPins: 0 });
-      this.#open(new TextDecoder().decode(bytes));
-    } catch {
+    const algorithm = { name: "AES-GCM", iv: new Uint8Array(sealed.iv) };
+    const bytes = await crypto.subtle
+      .decrypt(algorithm, key, new Uint8Array(sealed.text))
+      .catch(() => undefined);
+    // The token was forgotten meanwhile.
+    if (this.#stage !== "pin") return;
+    if (bytes === undefined) {
       this.#wrongPins = wrongPins;
-      this.#change(wrongPins < mostWrongPins ? "pin" : "token");
+      return this.#change(wrongPins < mostWrongPins ? "pin" : "token");
     }
+    this.#seal({ ...sealed, wrongPins: 0 });
+    this.#open(new TextDecoder().decode(bytes));
   }
 
   /** Asks for a token in place of the PIN: another teller has come. */

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import type { AccountJson } from "../wire/accounts.ts";
 import type { ExchangeJson, QuoteJson } from "../wire/exchanges.ts";
-import { useApp, useCodes, useCustomer, useFailureText, useGet } from "./app.ts";
+import { useApp, useCodes, useCustomer, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
 import { orderOf } from "./customer.ts";
 import type { Draft } from "./desk.ts";
-import { Button, Facts, Sum } from "./elements.tsx";
+import { Button, Facts, Sum, Unread } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, useWrong } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
 import type { Read } from "./reads.ts";
@@ -124,7 +124,6 @@ function useQuote(url: string | undefined): Read<QuoteJson> {
 /** The price. It has its place before it is known, so that nothing moves when it comes. */
 function Price({ account, terms }: TicketProps & { readonly terms: ExchangeTerms | undefined }) {
   const { texts, format } = useApp();
-  const failureText = useFailureText();
   const customer = useCustomer(account.pesel);
   const { message } = customer;
   const asked = orderOf(customer);
@@ -133,12 +132,11 @@ function Price({ account, terms }: TicketProps & { readonly terms: ExchangeTerms
   const isRefused = message !== undefined && "failure" in message && message.kind === "exchange";
   const refused = isRefused ? message : undefined;
   const isTyped = order === undefined && refused === undefined;
-  const { value, failure } = useQuote(terms && isTyped ? quoteUrl(terms) : undefined);
-  const quote = order?.quote ?? refused?.quote ?? value;
+  const read = useQuote(terms && isTyped ? quoteUrl(terms) : undefined);
+  const quote = order?.quote ?? refused?.quote ?? read.value;
   const held = { symbol: terms?.from ?? "", amount: terms === undefined ? 0 : heldOf(account, terms.from) };
   const cost = terms?.side === "toSell" ? terms.amount : terms && quote?.sold.amount;
   const waiting = terms === undefined ? texts.quoteHint : texts.pricing;
-  const hint = failure === undefined ? isTyped && waiting : failureText(failure);
   const sumOf = (money: QuoteJson["sold"] | undefined) =>
     money === undefined ? "–" : <Sum money={money} format={format} />;
   return (
@@ -153,7 +151,7 @@ function Price({ account, terms }: TicketProps & { readonly terms: ExchangeTerms
         />
         <p class="muted figures">
           {quote === undefined ? (
-            hint
+            isTyped && read.failure === undefined && waiting
           ) : (
             <>
               {fill(texts.rateIs, rateText(quote, format))}
@@ -162,6 +160,7 @@ function Price({ account, terms }: TicketProps & { readonly terms: ExchangeTerms
             </>
           )}
         </p>
+        {read.failure !== undefined && <Unread read={read} />}
       </div>
       {isTyped && cost !== undefined && cost > held.amount && (
         <p class="fault" role="status">

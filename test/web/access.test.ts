@@ -114,7 +114,10 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await hasFocus(page.getByLabel("Access token"));
     await page.getByLabel("PIN to unlock with (optional)").fill("12");
     await enter(page, tokens.teller);
-    await page.locator("input:focus:invalid").waitFor();
+    const said = await page
+      .locator("input:focus:invalid")
+      .evaluate((input) => (input as unknown as { validationMessage: string }).validationMessage);
+    assert.equal(said, "A PIN has at least 4 characters.");
     await page.getByLabel("PIN to unlock with (optional)").fill("");
     await enter(page, tokens.teller);
     await page.locator("main:focus").waitFor();

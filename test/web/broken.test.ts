@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { noBrowser, visit, withoutTimer } from "../support/browser.ts";
-import { ask, entriesOn, find, parts, suiteServer } from "./teller.ts";
+import { ask, entriesOn, fillTicket, find, parts, suiteServer } from "./teller.ts";
 
 const anna = { pesel: "80010112340", name: "Anna Nowak" };
 
@@ -161,6 +161,20 @@ describe("an answer that is broken", { skip: noBrowser }, () => {
     assert.deepEqual([await amount.inputValue(), await sell.isChecked()], ["6677.25", true]);
     assert.equal(await page.locator(".ticket .fault").count(), 0);
     assert.equal(changes().length, 0);
+  });
+
+  test("A price on the ticket that cannot be read again is told with the time of the one in sight", async (t) => {
+    const { page } = await visit(t, server.url);
+    await find(page, "80010112340", "Anna Nowak");
+    await fillTicket(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    await page.locator(".price").getByText("1 USD =").waitFor();
+    await page.route("**/api/quote**", (route) => route.abort());
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await page
+      .locator(".price")
+      .getByText(/^No answer came .* This is as of/)
+      .waitFor();
+    assert.match(await page.locator(".price").innerText(), /1\sUSD =/);
   });
 
   test("The price on the ticket stays through a question about cash and its refusal", async (t) => {

@@ -392,6 +392,24 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await page.getByRole("heading", { name: "Jan Powrót" }).waitFor();
   });
 
+  test("The form for a new account is empty once its account was opened, also where a banner showed that", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { newAccount, openAccount: open, pesel, first, surname, doIt } = parts(page);
+    const letGo = await holdBack(page, ({ pathname }) => pathname === "/api/user");
+    await newAccount.click();
+    await pesel.fill(adult(94));
+    await first.fill("Jan");
+    await surname.fill("Baner");
+    await open.click();
+    await doIt.click();
+    await page.getByRole("button", { name: "Till", exact: true }).click();
+    await letGo();
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await page.getByRole("heading", { name: "Jan Baner" }).waitFor();
+    await newAccount.click();
+    assert.deepEqual([await pesel.inputValue(), await surname.inputValue()], ["", ""]);
+  });
+
   test("A search whose answer comes late does not take the teller away from what was begun meanwhile", async (t) => {
     const { page } = await visit(t, server.url);
     const { search, confirm, alert } = parts(page);

@@ -55,6 +55,22 @@ describe("a teller's session", () => {
     assert.equal(kept.size, 0);
   });
 
+  test("A PIN whose key is still derived when the token is forgotten opens nothing, right or wrong", async () => {
+    for (const pin of ["4711", "1234"]) {
+      const kept = new Map<string, string>();
+      const session = new Session(storage(kept));
+      await session.enter("fxt_secret", "4711");
+      session.lock();
+      const unlocking = session.unlock(pin);
+      session.forget();
+      await unlocking;
+      assert.deepEqual(
+        [session.stage, session.token, session.wrongPins, kept.size],
+        ["token", undefined, 0, 0],
+      );
+    }
+  });
+
   test("A token with letters that no header takes is refused like a wrong one, and is not kept", async () => {
     const kept = new Map<string, string>();
     const session = new Session(storage(kept));
