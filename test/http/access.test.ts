@@ -4,9 +4,10 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ExchangeService } from "../../src/core/service.ts";
 import type { Operation } from "../../src/wire/operation.ts";
-import { operations } from "../../src/wire/operations.ts";
+import { type OperationId, operations } from "../../src/wire/operations.ts";
 import { type Caller, includes, type Role, roles } from "../../src/wire/role.ts";
 import { BulkClient, linesType } from "../support/bulk.ts";
+import { conforms } from "../support/document.ts";
 import { adult, now } from "../support/fixture.ts";
 import { openGate } from "../support/gate.ts";
 import { type HttpAnswer, isProblem, send } from "../support/http.ts";
@@ -89,7 +90,9 @@ describe("where tokens are in force", () => {
         const answer = await requestTo(operation, given);
         const isAllowed = role === "anyone" || (given !== undefined && includes(given, role));
         assert.equal(isAdmitted(answer), isAllowed, `${given}: ${answer.status} ${answer.text}`);
-        if (!isAllowed) isProblem(answer, given === undefined ? "unauthorized" : "forbidden");
+        if (isAllowed) continue;
+        isProblem(answer, given === undefined ? "unauthorized" : "forbidden");
+        conforms(id as OperationId, answer);
       }
     });
   }

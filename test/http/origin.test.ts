@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import type { Operation } from "../../src/wire/operation.ts";
-import { operations } from "../../src/wire/operations.ts";
+import { type OperationId, operations } from "../../src/wire/operations.ts";
+import { conforms } from "../support/document.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, sendWithHeaders } from "../support/http.ts";
 import { pathOf, typeOf } from "../support/requests.ts";
@@ -78,9 +79,11 @@ describe("a server without tokens", () => {
 
   for (const headers of elsewhere) {
     test(`A server without tokens lets a page with ${JSON.stringify(headers)} do nothing`, async () => {
-      for (const [, operation] of withRole) {
+      for (const [id, operation] of withRole) {
         const [line, type] = requestTo(operation);
-        isProblem(await send(server, line, { ...headers, ...type }), "forbidden");
+        const answer = await send(server, line, { ...headers, ...type });
+        isProblem(answer, "forbidden");
+        conforms(id as OperationId, answer);
       }
       const before = await balance();
       isProblem(await send(server, `POST /api/exchange/${pesel}`, headers, order), "forbidden");

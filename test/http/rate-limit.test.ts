@@ -6,6 +6,7 @@ import { clientAddress } from "../../src/http/client-address.ts";
 import type { ServerOptions } from "../../src/http/server.ts";
 import type { Caller } from "../../src/wire/role.ts";
 import { BulkClient } from "../support/bulk.ts";
+import { conforms } from "../support/document.ts";
 import { adult } from "../support/fixture.ts";
 import { isProblem, send, sendWithHeaders } from "../support/http.ts";
 import { startServer } from "../support/server.ts";
@@ -44,6 +45,7 @@ describe("a server with a limit of 5 requests a second", () => {
     assert.ok(refused.length > 0);
     for (const answer of refused) {
       isProblem(answer, "rate-limited");
+      conforms("rates", answer);
       assert.equal(answer.headers.get("retry-after"), "1");
     }
   });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import { hasLines, type Operation } from "../../src/wire/operation.ts";
-import { operations } from "../../src/wire/operations.ts";
+import { type OperationId, operations } from "../../src/wire/operations.ts";
+import { conforms } from "../support/document.ts";
 import { adult } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
 import { getRequest, headOf, openConnection } from "../support/raw-connection.ts";
@@ -92,14 +93,17 @@ test("a path without the value of its parameter is answered with 404, whatever t
 });
 
 test("Other methods of a path are answered with 405 and Allow", async () => {
-  const all = Object.values<Operation>(operations).map((each) => [each.method, pathOf(each)] as const);
-  for (const [method, path] of [...all, ["GET", "/"], ["GET", "/docs"]] as const) {
+  const all = Object.entries<Operation>(operations).map(
+    ([id, each]) => [each.method, pathOf(each), id as OperationId] as const,
+  );
+  for (const [method, path, id] of [...all, ["GET", "/"], ["GET", "/docs"]] as const) {
     const allowed = method === "GET" ? ["GET", "HEAD"] : ["POST"];
     for (const other of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
       if (allowed.includes(other)) continue;
       const answer = await send(server.url, other, `${path}?x=1`);
       assert.deepEqual([answer.status, answer.headers.get("allow")], [405, allowed.join(", ")], other);
       if (other !== "HEAD") isProblem(answer, "method-not-allowed");
+      if (id !== undefined) conforms(id, answer, { isHead: other === "HEAD" });
     }
   }
 });

@@ -24,6 +24,12 @@ export interface Schema {
   readonly format?: string;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly additionalProperties?: boolean;
+  readonly discriminator?: {
+    readonly propertyName: string;
+    readonly mapping: Readonly<Record<string, string>>;
+  };
   readonly examples?: readonly unknown[];
 }
 
