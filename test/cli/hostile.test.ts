@@ -4,6 +4,8 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { publishedDemo } from "../../src/rates/recorded.ts";
+import { operations } from "../../src/wire/operations.ts";
+import { document, operationAt, resolved, type Schema } from "../support/document.ts";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { runHere } from "../support/run-here.ts";
@@ -17,90 +19,26 @@ const active = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 const pesel = adult(0);
 const id = "019e9a70-3c5e-7000-8000-5d1f0c2b7a11";
-const account = { name: evil, surname: evil, pesel, currencies: [{ symbol: "PLN", amount: 5 }] };
-const table = {
-  table: evil,
-  tableId: "2f1e64f8be8d4d2f9b0a1c64c8bd0c11",
-  tradingDate: "2026-06-05",
-  effectiveDate: "2026-06-08",
-  rates: [{ symbol: "USD", name: evil, bid: 3.6, ask: 3.7 }],
-};
-const entry = {
-  kind: "reversal",
-  id: evil,
-  pesel,
-  sequence: 2,
-  name: evil,
-  surname: evil,
-  time: "2026-06-08T12:00:00.000Z",
-  key: evil,
-  reverses: evil,
-  reason: evil,
-  debited: null,
-  credited: null,
-  exchange: null,
-  currencies: [],
-};
-const exchange = {
-  side: "toBuy",
-  sold: { symbol: "PLN", amount: 3.7 },
-  bought: { symbol: "USD", amount: 1 },
-  bid: null,
-  ask: 3.7,
-  table: evil,
-  tableId: table.tableId,
-  effectiveDate: table.effectiveDate,
-};
-const finding = { account: evil, entry: 1, id: evil, problem: evil, recorded: evil, recomputed: evil };
 
-/** The answers of the server, by the beginning of the path. */
-const answers: readonly (readonly [string, unknown])[] = [
-  ["/api/users", { users: [account], next: null }],
-  [`/api/user/${pesel}/history`, { entries: [entry], next: null, opening: null, closing: null }],
-  [`/api/user/${pesel}`, account],
-  ["/api/receipts/", entry],
-  ["/api/rates/USD/history", { symbol: "USD", rates: [{ ...table, bid: 3.6, ask: 3.7 }] }],
-  [
-    "/api/rates",
-    {
-      ...table,
-      source: evil,
-      recorded: true,
-      tradable: false,
-      reason: evil,
-      reasonCode: "suspended",
-      suspension: { reason: evil, by: evil, since: "2026-06-08T12:00:00.000Z" },
-      previous: table,
-    },
-  ],
-  ["/api/house/cash/history", { entries: [entry], next: null, opening: null, closing: null }],
-  ["/api/quote", { ...exchange, source: evil, rate: 0.27 }],
-  [
-    "/api/audit",
-    { ok: false, accounts: 1, entries: 1, findings: [finding], findingsTotal: 1, digest: "a".repeat(64) },
-  ],
-  [
-    "/health/ready",
-    {
-      status: "ready",
-      version: evil,
-      store: "memory",
-      schemaVersion: 1,
-      rates: {
-        source: evil,
-        recorded: false,
-        table: evil,
-        effectiveDate: null,
-        tradable: false,
-        reason: evil,
-        reasonCode: "too-old",
-        heldBack: evil,
-        problem: evil,
-        clock: evil,
-      },
-    },
-  ],
-];
+/** What fx reads by its form. */
+const formed = { pesel, symbol: "USD", tableId: "2".repeat(32), digest: "a".repeat(64), next: null };
+
+/** An answer that has all that its schema requires, with the evil text wherever that may be. */
+function evilOf(given: Schema, name = ""): unknown {
+  const { type, properties = {}, required = [], items = {}, ...schema } = resolved(given);
+  const either = schema.oneOf ?? schema.anyOf ?? [];
+  const isReversal = (one: Schema) => resolved(one).properties?.kind?.const === "reversal";
+  if (name in formed) return formed[name as keyof typeof formed];
+  if (either[0] !== undefined) return evilOf(either.find(isReversal) ?? either[0], name);
+  if (schema.const ?? schema.enum !== undefined) return schema.const ?? schema.enum?.[0];
+  if (schema.format?.startsWith("date"))
+    return schema.format === "date" ? "2026-06-08" : "2026-06-08T12:00:00.000Z";
+  if (type === "array") return [evilOf(items)];
+  if (type === "boolean") return false;
+  if (type === "object")
+    return Object.fromEntries(required.map((key) => [key, evilOf(properties[key] ?? {}, key)]));
+  return type === "number" || type === "integer" ? Math.max(1, schema.minimum ?? 1) : evil;
+}
 
 const server = createServer((request, response) => {
   const { url = "" } = request;
@@ -110,19 +48,22 @@ const server = createServer((request, response) => {
       response.writeHead(200, { "content-type": "text/csv" }).end(`${evil}\nend of export: 0 entries,\n`);
       return;
     }
-    const found = answers.find(([path]) => url.startsWith(path) && request.method === "GET");
+    // The position has no text: it is refused, as every change is.
+    const id = request.method === "GET" && url !== "/api/position" ? operationAt("GET", url) : undefined;
+    const content = id && document.paths[operations[id].path]?.get?.responses[200]?.content;
+    const { schema } =
+      (content as Record<string, { schema: Schema }> | undefined)?.["application/json"] ?? {};
     const problem = {
-      type: "urn:fx:error:invalid-request",
       title: evil,
       status: 400,
       detail: evil,
       instance: evil,
-      code: "invalid-request",
       errors: [{ pointer: evil, detail: evil }],
     };
+    const refusal = { ...problem, type: "urn:fx:error:invalid-request", code: "invalid-request" };
     response
-      .writeHead(found === undefined ? 400 : 200, { "content-type": "application/json" })
-      .end(JSON.stringify(found?.[1] ?? problem));
+      .writeHead(schema === undefined ? 400 : 200, { "content-type": "application/json" })
+      .end(JSON.stringify(schema === undefined ? refusal : evilOf(schema)));
   });
 });
 let url = "";
