@@ -20,7 +20,7 @@ const active = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const pesel = adult(0);
 const id = "019e9a70-3c5e-7000-8000-5d1f0c2b7a11";
 
-/** What fx reads by its form. */
+/** Values whose form fx checks. */
 const formed = { pesel, symbol: "USD", tableId: "2".repeat(32), digest: "a".repeat(64), next: null };
 
 /** An answer that has all that its schema requires, with the evil text wherever that may be. */
