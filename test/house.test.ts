@@ -140,17 +140,6 @@ test("No two exported types of src have the same name", () => {
   );
 });
 
-test("No file of src is longer than 400 lines, but the table of operations, which is read entry by entry", () => {
-  const most = (file: string) => (file === "wire/operations.ts" ? 600 : 400);
-  assert.deepEqual(
-    offenders(({ file, text }) => {
-      const { length } = text.split("\n");
-      return length > most(file) + 1 ? [`${length} lines`] : [];
-    }),
-    [],
-  );
-});
-
 test("Nothing in src is left for later, and no warning is silenced", () => {
   const left = /\b(TODO|FIXME|XXX)\b|@ts-(ignore|nocheck|expect-error)|biome-ignore/g;
   assert.deepEqual(

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { openHttpService } from "../src/client/http-service.ts";
 import { openSqlite } from "../src/sqlite/store.ts";
 import { describeExchangeService } from "./service.contract.ts";
-import { opening } from "./support/fixture.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 
 describeExchangeService("ExchangeService over HTTP", async (t) => {
@@ -48,25 +46,4 @@ describeExchangeService("ExchangeService over HTTP", async (t) => {
       },
     },
   };
-});
-
-test("a key still finds its answer under a new secret of the same token", async (t) => {
-  const callerOf = (authorization: string) => {
-    return {
-      name: authorization.replace(/^Bearer (\w+)-\d$/, "$1"),
-      role: "teller" as const,
-      expires: undefined,
-    };
-  };
-  const server = await startServer({}, "", { tokens: { callerOf } });
-  t.after(() => server.close());
-  const [before, rotated, other] = ["anna-1", "anna-2", "jan-1"].map((token) => {
-    const service = openHttpService(server.url, { token });
-    t.after(() => service.close());
-    return service;
-  });
-  const request = opening({ key: "k" });
-  const first = await before?.createAccount(request);
-  assert.deepEqual(await rotated?.createAccount(request), { ...first, replayed: true });
-  await assert.rejects(other?.createAccount(request) ?? assert.fail(), { code: "idempotency-key-reused" });
 });

@@ -149,13 +149,6 @@ describe("a setting of the wrong form is refused, with its place and the form:",
       );
     assert.match(refusal([], withFile({ port: [1] })), /"port" in .* must be a whole number/);
   });
-
-  for (const [what, content, told] of [
-    ["an unknown name", { prot: 1 }, /config\.json sets "prot", which fx does not know/],
-    ["no object", "[]", /config\.json must hold one JSON object\.$/],
-  ] as const) {
-    test(`a config file with ${what}`, () => assert.match(refusal([], withFile(content)), told));
-  }
 });
 
 describe("a value with a character at an end that cannot be seen is refused, except in a list:", () => {
@@ -235,16 +228,6 @@ describe("a variable", () => {
 });
 
 describe("a password in an address", () => {
-  const address = "postgres://fx:hidden@db/fx";
-  for (const [where, env] of [
-    ["the environment", { FX_DB: address }],
-    ["the file of a variable", { FX_DB_FILE: file(`${address}\n`) }],
-    ["the config file", withFile({ db: address })],
-  ] as const) {
-    test(`a password in an address is taken from ${where}`, () =>
-      assert.equal(configOf([], env).settings.db.address, address));
-  }
-
   test("a password is not shown when the address is wrong", () => {
     for (const [, message] of refusals("rates", "https://jan:hidden@["))
       assert.ok(!message.includes("hidden"));
@@ -265,13 +248,6 @@ test("a prefix loses the slash at its end", () => {
     prefixes.map((prefix) => configOf(["--prefix", prefix]).settings.prefix),
     ["/", "/fx", "/fx", "/bank/fx", "/.fx"],
   );
-});
-
-test("A config file that is not JSON is refused, and not shown", () => {
-  for (const text of ["", "{hidden: 1}", '{"port": "hidden', "[".repeat(100_000)]) {
-    const config = file(text);
-    assert.equal(refusal(["--config", config]), `The config file ${config} is not JSON.`);
-  }
 });
 
 test("an address that another program takes for one of SQLite is refused", () => {

@@ -39,58 +39,57 @@ describe("tables", () => {
     { title: "Id", optional: true },
     { title: "Table", pipeOnly: true },
   ] as const;
-  const rows = [
-    ["PLN", "1.00", "short", "id-1", "t-1"],
-    ["USD", "100.00", "a note of a few more words", "id-2", "t-2"],
-  ];
 
-  test("Tables drop optional columns when the terminal is too narrow for them", () => {
-    const screen = screenOf(42);
-    writeTable(screen, columns, rows);
-    assert.match(screen.text(), /^Code {2}Amount {2}Note\n/);
-  });
-
-  test("Tables break long fields into lines when it is narrower still", () => {
-    const screen = screenOf(32);
-    writeTable(screen, columns, rows);
-    assert.match(screen.text(), /USD {3}100\.00 {2}a note of a few\n {14}more words\n$/);
-  });
+  const [many, thin] = ["a note of a few more words", "100\u202f460.17 PLN, 30\u202f000 JPY"];
+  for (const [rule, width, note, shown] of [
+    ["drop optional columns when the terminal is too narrow for them", 42, many, /^Code {2}Amount {2}Note\n/],
+    [
+      "break long fields into lines when it is narrower still",
+      32,
+      many,
+      /100\.00 {2}a note of a few\n {14}more words\n$/,
+    ],
+    [
+      "never break an amount at its thin spaces",
+      32,
+      thin,
+      / {2}100\u202f460\.17 PLN,\n {14}30\u202f000 JPY\n$/,
+    ],
+    [
+      "never break between an amount and its currency",
+      35,
+      "Jan Kowalski, 250.50 PLN, 3 USD",
+      / {2}Jan Kowalski,\n {14}250\.50 PLN, 3 USD\n$/,
+    ],
+    [
+      "never cut a word off",
+      34,
+      "see http://127.0.0.1:8080/api",
+      /\nAmount {2}100\.00\nNote {4}see\n {8}http:\/\/127\.0\.0\.1:8080\/api\n/,
+    ],
+    [
+      "become records when nothing else fits",
+      18,
+      "short",
+      /^Code {4}USD\nAmount {2}100\.00\nNote {4}short\nId {6}id-2\n$/,
+    ],
+  ] as const) {
+    test(`Tables ${rule}`, () => {
+      const screen = screenOf(width);
+      writeTable(screen, columns, [["USD", "100.00", note, "id-2", "t-2"]]);
+      assert.match(screen.text(), shown);
+    });
+  }
 
   test("A column is no narrower at a terminal than its least width", () => {
     const screen = screenOf(80);
-    writeTable(
-      screen,
-      [{ title: "Code", least: 6 }, { title: "Amount", align: "right", least: 8 }, { title: "End" }],
-      [["PLN", "1.00", "|"]],
-    );
+    const wide = [
+      { title: "Code", least: 6 },
+      { title: "Amount", align: "right", least: 8 },
+      { title: "End" },
+    ] as const;
+    writeTable(screen, wide, [["PLN", "1.00", "|"]]);
     assert.equal(screen.text(), "Code      Amount  End\nPLN         1.00  |\n");
-  });
-
-  test("Tables never break an amount at its thin spaces", () => {
-    const screen = screenOf(32);
-    writeTable(screen, columns, [["PLN", "1.00", "100\u202f460.17 PLN, 30\u202f000 JPY", "", ""]]);
-    assert.match(screen.text(), /PLN {5}1\.00 {2}100\u202f460\.17 PLN,\n {14}30\u202f000 JPY\n$/);
-  });
-
-  test("Tables never break between an amount and its currency", () => {
-    const screen = screenOf(35);
-    writeTable(screen, columns, [["PLN", "1.00", "Jan Kowalski, 250.50 PLN, 3 USD", "", ""]]);
-    assert.match(screen.text(), /PLN {5}1\.00 {2}Jan Kowalski,\n {14}250\.50 PLN, 3 USD\n$/);
-  });
-
-  test("Tables never cut a word off", () => {
-    const screen = screenOf(34);
-    writeTable(screen, columns, [["PLN", "1.00", "see http://127.0.0.1:8080/api", "", ""]]);
-    assert.match(
-      screen.text(),
-      /^Code {4}PLN\nAmount {2}1\.00\nNote {4}see\n {8}http:\/\/127\.0\.0\.1:8080\/api\n$/,
-    );
-  });
-
-  test("Tables become records when nothing else fits", () => {
-    const screen = screenOf(24);
-    writeTable(screen, columns, rows);
-    assert.match(screen.text(), /^Code {4}PLN\nAmount {2}1\.00\nNote {4}short\nId {6}id-1\n\nCode {4}USD\n/);
   });
 
   test("Tables show a tab or a line break in a field as an escape, so that it does not break the row", () => {
