@@ -3,7 +3,7 @@ import { RequestFailed, type SentRequest } from "./errors.ts";
 /** The request, or the batch, of a command that changes something, and how far it has come: an interrupt reports it. */
 export class Sending {
   request: SentRequest | undefined;
-  /** A hint for a change without such a request whose result cannot be written. */
+  /** The hint for a change without a request, such as of a token file, whose result cannot be written. */
   ifUnwritten: string | undefined;
 
   /**

@@ -133,7 +133,7 @@ export class Transport {
     });
   }
 
-  /** The chunks of an answer about the whole journal. Whoever reads them may take any time. */
+  /** The chunks of an answer about the whole journal. A slow reader does not run into the time limit for silence. */
   async *chunks<T>(answer: GotStream): AsyncGenerator<T> {
     const chunks = answer[Symbol.asyncIterator]() as AsyncIterator<T>;
     for (;;) {

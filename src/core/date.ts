@@ -45,7 +45,7 @@ export function isDate(text: string): text is CalendarDate {
   return /^(?!0000)\d{4}-\d\d-\d\d$/.test(text) && dateExists(text);
 }
 
-/** Whether there is such a day: the text must have the form. Date.parse takes 30 February for 2 March. */
+/** Whether the day exists, for a text of the form of a date. Date.parse reads 30 February as 2 March. */
 export function dateExists(date: CalendarDate): boolean {
   return new Date(date).getUTCDate() === Number(date.slice(8));
 }

@@ -7,7 +7,7 @@ const digits = /\d{11,}/;
 const maskable = new RegExp([token, uuid, hash, digits].map(({ source }) => source).join("|"), "g");
 
 /**
- * Hides all but the first six of every run of 11 digits or more, and what makes a token one. No amount has such a run:
+ * Hides all but the first six digits of every run of 11 or more, and the secret part of tokens. No amount has such a run:
  * see `formatMoney`. Ids and hashes may have one, and stay whole.
  */
 export function maskPesels(text: string): string {

@@ -1,6 +1,6 @@
 import type { Holder } from "./account.ts";
 
-/** Letters that are not a letter and a mark to Unicode, or not in every form, and what is typed for them. */
+/** Letters that Unicode does not decompose into a letter and a mark, with what people type for them. */
 const typed: Readonly<Record<string, string>> = {
   æ: "ae",
   ð: "d",

@@ -72,7 +72,7 @@ export interface TableLedger {
   /** All that have been in force, oldest first. */
   acceptedTables(): Promise<readonly AcceptedTable[]>;
   /**
-   * Puts a table in force, durably, if the one of `epoch` still is. A suspension of trading goes on.
+   * Puts a table in force, durably, if the epoch is still `epoch`. A suspension of trading stays in force.
    * @returns whether it did
    */
   acceptTable(table: RateTable, acceptance: Acceptance): Promise<boolean>;

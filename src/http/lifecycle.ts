@@ -45,8 +45,8 @@ export function draining(): FxError {
 }
 
 /**
- * Ends an answer that cannot say why: the log has the reason. Over HTTP/1.0, where an orderly end is that of a whole
- * answer, the connection is reset. TLS has a sign of its own for that.
+ * Cuts an answer off; the log has the reason. HTTP/1.0 marks the end of an answer by closing the connection, so there it
+ * is reset. Over TLS, a missing close_notify shows that the answer is not whole.
  */
 export function breakOff(request: FastifyRequest, { code }: FxError): void {
   request.outcome = { ended: code };

@@ -88,7 +88,7 @@ function routeOf(
     config: { role },
     // Whatever can be refused without the body is refused before it is read.
     onRequest: (request, reply, next) => {
-      // A path without a value for its parameter is none of fx's paths.
+      // A path with an empty parameter does not exist.
       if (Object.values(request.params as object).includes("")) reply.callNotFound();
       else next(refusalOf(request, role) ?? faultOf(request, operation));
     },

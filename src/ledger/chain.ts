@@ -142,12 +142,12 @@ export class Chain {
   }
 }
 
-/** A discrepancy where what is recorded is not what is right, and otherwise none. */
+/** A discrepancy if the recorded value is not the right one; otherwise none. */
 export function differing(problem: string, recorded: string, right: string): Discrepancy[] {
   return recorded === right ? [] : [[problem, recorded, right]];
 }
 
-/** Nothing in the ledger is from later than now. */
+/** A discrepancy if a time of the ledger is later than now, with the tolerance for clocks. */
 export function notLater(problem: string, timeMs: number, nowMs: number): Discrepancy[] {
   if (timeMs <= nowMs + limits.clockToleranceMs) return [];
   const right =

@@ -27,13 +27,12 @@ export const limits = {
   /** URL `lock_timeout`: how long PostgreSQL waits for one lock. */
   lockMs: 3_000,
   /**
-   * After so long PostgreSQL ends a transaction of a process that sends no further statement, and gives its locks to
-   * others. An order settles at most so late at a replaced rate table, so no URL changes it (LEDGER, What is not promised).
+   * PostgreSQL's idle_in_transaction_session_timeout, after which a silent process loses its transaction and locks. It also
+   * bounds how late an order settles at a replaced rate table, so no URL changes it (LEDGER, What is not promised).
    */
   idleInTransactionMs: 5_000,
   /**
-   * After so long it does the same where the network cut the process off in the middle of a statement, which does not
-   * count as idle.
+   * The same for a process that the network cut off in the middle of a statement, which does not count as idle.
    */
   cutOffMs: 10_000,
   /** How long a readiness probe waits for PostgreSQL. */
@@ -42,7 +41,7 @@ export const limits = {
   closeMs: 1_000,
 } as const;
 
-/** The outcome of a COMMIT that was sent, or answered, when its time is over. */
+/** The advice about a COMMIT that was sent, or answered, after its deadline. */
 export const possiblyDone = "Orders may have been done: sending them again with the same keys is safe.";
 
 /**

@@ -187,7 +187,7 @@ export class LedgerService implements ExchangeService {
     return { items, next: hasMore ? items.at(-1)?.id : undefined, opening, closing };
   }
 
-  /** A cursor is the id of an entry, because it comes to stand in a URL, where a PESEL must not. */
+  /** A cursor is the id of an entry: it is part of a URL, which must not have a PESEL. */
   async #entryAt(cursor: string): Promise<Entry> {
     return (await entryWithId(this.#store, cursor))?.entry ?? unknownCursor();
   }

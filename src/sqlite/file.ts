@@ -4,8 +4,8 @@ import { isDraftOf, realName } from "../files/new-file.ts";
 import { unusable } from "./failures.ts";
 
 /**
- * The one path of a ledger: SQLite follows symbolic links, and its log and locks are beside the file that it comes to.
- * @returns the path as it is given, if there is no such folder
+ * The canonical path of a ledger. SQLite follows symbolic links, and keeps its log and locks beside the target.
+ * @returns the path as given, if its folder does not exist
  * @throws FxError storage-unavailable if the file has other names, under which its log could be; Error with the
  * system's code
  */
@@ -30,7 +30,7 @@ export function resolveLedger(given: string): string {
   return path;
 }
 
-/** Each hard link would have a log of its own. Where fx was killed while it made the file, it may have left a draft. */
+/** Each hard link would have its own log. A draft that fx left when it was killed is not counted. */
 function refuseOtherLinks(path: string, { nlink, ino, dev }: Stats): void {
   if (nlink <= 1) return;
   const folder = dirname(path);

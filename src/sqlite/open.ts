@@ -102,7 +102,7 @@ function createUnlessThere(given: string): void {
   });
 }
 
-/** An empty file, or a log without its database, is what is left of a ledger: SQLite would make a new one of it. */
+/** Refuses an empty file, or a log without its database: the remains of a ledger, of which SQLite would make a new one. */
 function isThere(path: string): boolean {
   const sizeNow = () => failing(path, () => statSync(path, { throwIfNoEntry: false })?.size);
   // Another process may make both just now: the log comes after the file.

@@ -6,8 +6,8 @@ import { exactNumber, knownDigits, type Money, minorUnitsOf } from "../core/mone
 
 /**
  * The fields of which bodies, lines and answers are made. Each is defined once: it validates, converts between JSON and
- * the core's types in both directions, and is published in the OpenAPI document. The core checks later, with better
- * messages, what is only in `meta`.
+ * the core's types in both directions, and is published in the OpenAPI document. What is only
+ * in `meta` is checked by the core, with better messages.
  */
 
 export const symbol = z.string().meta({

@@ -12,9 +12,9 @@ const lineLimit = 16_384;
 const linesAtOnce = 64;
 
 /**
- * Reads lines in flat memory, as many at a time as come together, up to a limit. Blank ones are counted and left out,
- * unless they are too long.
- * @param longest for lines that a program writes: their limit in bytes. Blank lines are yielded then, and so is the
+ * Reads lines in constant memory, and yields those of each read together, up to a limit. Blank lines are counted and left
+ * out, unless they are too long.
+ * @param longest the limit in bytes of lines that a program writes. Blank lines are then yielded, too, and so is the
  * beginning of a longer line as soon as it is too long, so that an endless one can be refused
  */
 export async function* readLines(
