@@ -27,6 +27,8 @@ export class NewFile {
   readonly #remove = () => {
     try {
       rmSync(this.draft, { force: true });
+      // SQLite leaves it beside a database that it could not write.
+      rmSync(`${this.draft}-journal`, { force: true });
     } catch {
       // In a folder where files can only be added, the draft stays.
     }

@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { FxError } from "../core/errors.ts";
 import { DamagedLedger } from "../ledger/rows.ts";
 
@@ -18,9 +19,17 @@ const codesByMessage: ReadonlyMap<string, number> = new Map([
   ["unable to open database file", resultCodes.cannotOpen],
 ]);
 
+const { EFBIG, EDQUOT } = constants.errno;
+
+interface SqliteError extends Error {
+  readonly errcode?: number;
+  /** The error of the system below it. */
+  readonly systemErrno?: number;
+}
+
 /** SQLite's primary result code; undefined for what did not fail in SQLite, or where the binding does not tell. */
 export function resultCodeOf(error: unknown): number | undefined {
-  const { errcode, message } = error as { errcode?: number; message: string };
+  const { errcode, message } = error as SqliteError;
   return errcode === undefined ? codesByMessage.get(message) : errcode & 0xff;
 }
 
@@ -36,9 +45,10 @@ const reasons: Readonly<Record<number, string>> = {
 /** Why SQLite could not write, synchronize or remove a file; undefined for any other failure. */
 export function writeFailureOf(error: unknown): string | undefined {
   if (resultCodeOf(error) === 13) return "no space left on device";
+  const { errcode = 0, systemErrno = 0, message } = error as SqliteError;
+  if ([EFBIG, EDQUOT].includes(systemErrno)) return "a limit of file sizes or a quota is reached";
   // SQLITE_IOERR_WRITE, _FSYNC, _DIR_FSYNC, _TRUNCATE and _DELETE
-  const isOfWriting = [778, 1034, 1290, 1546, 2570].includes((error as { errcode?: number }).errcode ?? 0);
-  return isOfWriting ? (error as Error).message : undefined;
+  return [778, 1034, 1290, 1546, 2570].includes(errcode) ? message : undefined;
 }
 
 /** A failure of SQLite as an FxError that says why; any other error as it is. */

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { cpSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, beforeEach, describe, test } from "node:test";
+import { before, beforeEach, describe, type TestContext, test } from "node:test";
+import { DatabaseSync } from "@photostructure/sqlite";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { adult } from "../support/fixture.ts";
 import { newFolder } from "../support/folder.ts";
 import { cannotMount, smallDisk } from "../support/mounts.ts";
 import { type Ran, runFx, startFx } from "../support/run-fx.ts";
 import { openHere } from "../support/run-here.ts";
+import { launcher } from "../support/shell.ts";
 
 const disk = smallDisk(undefined, 8);
 /** A disk for results only: the space of a deleted database is freed at an unknown time. */
@@ -112,18 +115,34 @@ describe("On a disk without room for the result", { skip: cannotMount }, () => {
     assert.equal(exit, 12);
   });
 
+  /** A ledger with more pages than SQLite writes at once. */
+  const bigLedger = async (t: TestContext) => {
+    const path = join(newFolder(t), "fx.db");
+    await openHere(`sqlite:${path}`);
+    const database = new DatabaseSync(path);
+    database.exec("create table padding (bytes); insert into padding values (zeroblob(8000000))");
+    database.close();
+    return `sqlite:${path}`;
+  };
+
   test("A backup that does not fit on the disk says so, and leaves nothing", async (t) => {
-    const ledger = `sqlite:${join(newFolder(t), "fx.db")}`;
-    await openHere(ledger);
     const small = smallDisk(t);
-    small.fill();
     const copy = join(small.path, "b.db");
-    const { stderr, exit } = await runFx(["backup", copy, "--db", ledger]);
+    const { stderr, exit } = await runFx(["backup", copy, "--db", await bigLedger(t)]);
     assert.equal(stderr, "fx: The copy cannot be written (no space left on device).\n");
     assert.equal(exit, 7);
-    assert.deepEqual(
-      readdirSync(small.path).filter((name) => name.startsWith("b.db")),
-      [],
+    assert.deepEqual(readdirSync(small.path), []);
+  });
+
+  test("A backup that a limit of file sizes stops says so, and leaves nothing", async (t) => {
+    const cwd = newFolder(t);
+    const command = ["-c", 'ulimit -f 1000 && exec "$@"', "sh", process.execPath, launcher];
+    const ran = spawnSync("sh", [...command, "backup", "b.db", "--db", await bigLedger(t)], { cwd });
+    assert.equal(
+      String(ran.stderr),
+      "fx: The copy cannot be written (a limit of file sizes or a quota is reached).\n",
     );
+    assert.equal(ran.status, 7);
+    assert.deepEqual(readdirSync(cwd), []);
   });
 });
