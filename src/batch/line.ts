@@ -17,7 +17,7 @@ export interface TextLines {
 /** One line of a batch. */
 export interface BatchLine {
   readonly number: number;
-  /** As it is written. */
+  /** The line as written in the file. */
   readonly text: string;
   /** The request's body; undefined if the line cannot be read. */
   readonly body?: unknown;

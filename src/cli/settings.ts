@@ -5,7 +5,7 @@ import { holdsSecret, parseStoreTarget, parseTarget } from "./target.ts";
 
 /** A form of values, such as a port or a path. */
 interface Form<V> {
-  /** As an error states it. */
+  /** The form in words, for errors. */
   readonly form: string;
   /** Reads one value; undefined if it is not of this form. */
   readonly parse: (text: string) => V | undefined;

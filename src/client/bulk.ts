@@ -19,7 +19,7 @@ type BulkInput = Request | FxError;
 /** A line without an answer, or whose answer was not yielded yet. */
 interface QueuedLine {
   readonly line: BulkInput;
-  /** As it is sent. */
+  /** The JSON that is sent. */
   readonly text: string;
   answer: BulkAnswer | undefined;
   /** Whether it was sent, and may have been done without an answer. */

@@ -16,7 +16,7 @@ export function faultOf(failure: FxError): Fault {
 
 /** The most failed attempts in a row, once the request may have been done. */
 const attempts = 4;
-/** The same while the server is busy and has begun nothing, and the longest wait for all of these. */
+/** The limits while the server is busy and has begun nothing: failed attempts, and the longest wait for all of them. */
 const busy = { attempts: 20, longestWaitMs: 60_000 };
 const busyCodes: readonly string[] = ["overloaded", "rate-limited"];
 

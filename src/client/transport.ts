@@ -29,13 +29,13 @@ export interface TransportOptions {
   readonly token?: string | undefined;
   /** Lets a token or a password go to another machine without TLS, where the network can read it. */
   readonly allowPlainHttp?: boolean;
-  /** For a connection: 5,000 if absent. */
+  /** Time limit for a connection: 5,000 if absent. */
   readonly connectTimeoutMs?: number;
-  /** For a whole answer, and for each part of a stream: 30,000 if absent. */
+  /** Time limit for a whole answer, and for each part of a stream: 30,000 if absent. */
   readonly answerTimeoutMs?: number;
   /** The longest pause before the first repetition; it doubles for each further one. */
   readonly pauseMs?: number;
-  /** For a part of an answer for which the server reads its whole journal: 3,600,000 if absent. */
+  /** Time limit for each part of an answer about the whole journal: 3,600,000 if absent. */
   readonly journalTimeoutMs?: number;
 }
 

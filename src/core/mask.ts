@@ -1,7 +1,7 @@
 const token = /fxt_\w+/;
 /** The id of a receipt or of a request. */
 const uuid = /\b[\da-f]{8}-[\da-f]{4}-[47][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}\b/;
-/** With a letter among its digits. */
+/** A hash: 32 hexadecimal digits or more, with a letter among them. */
 const hash = /\b(?=\d*[a-f])[\da-f]{32,}\b/;
 const digits = /\d{11,}/;
 const maskable = new RegExp([token, uuid, hash, digits].map(({ source }) => source).join("|"), "g");

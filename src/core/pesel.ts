@@ -6,7 +6,7 @@ declare const pesel: unique symbol;
 /** A PESEL that was checked: 11 digits, check digit, a date of birth that exists and is not in the future. */
 export type Pesel = string & { readonly [pesel]: true };
 
-/** With the check digit, which makes the sum a multiple of ten. */
+/** The weights of the digits. The check digit makes their sum a multiple of ten. */
 const weights = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1] as const;
 /** The month's tens tell the century: 81 is January 1800, 1 is 1900, 21 is 2000, 41 is 2100, 61 is 2200. */
 const centuries = [1900, 2000, 2100, 2200, 1800] as const;

@@ -126,7 +126,7 @@ export type BulkLine = BulkRequest | FxError;
 /** The answer to a line: Recorded for an opening, a Settlement for any other, or why nothing was done. */
 export type BulkAnswer = Settlement | Recorded | FxError;
 
-/** Items on a page at most. */
+/** The maximum number of items on a page. */
 export const longestPage = 200;
 
 /** `cursor` is the `next` of the page before; `limit` is 1 to `longestPage`. */

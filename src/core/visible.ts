@@ -4,14 +4,14 @@ const hidden = new RegExp(`[${unfitForNames}]`, "gu");
 const short: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /**
- * Text from elsewhere for a reader: what would move a cursor, colour a terminal, turn the direction of text or be
- * invisible stands there as an escape, such as \u001b. In JSON the escapes mean the same characters.
+ * Escapes control, invisible and direction-changing characters of text from elsewhere, as in \u001b. In JSON the escapes
+ * mean the same characters.
  */
 export function visible(text: string): string {
   return text.replace(hidden, escaped);
 }
 
-/** The same for text of several lines: tabs and the ends of lines stay. */
+/** Escapes text of several lines: tabs and line ends stay. */
 export function visibleLines(text: string): string {
   return text.replace(hidden, (found) => (short[found] === undefined ? escaped(found) : found));
 }

@@ -19,7 +19,7 @@ declare module "fastify" {
 
 export interface AccessOptions {
   readonly now: () => Date;
-  /** Without it, nobody is asked for a token. */
+  /** The tokens in force; if absent, requests need none. */
   readonly tokens?: Tokens | undefined;
 }
 

@@ -31,7 +31,7 @@ export function closingOf(reply: FastifyReply): AbortSignal {
 /** Limits what one connection may ask for at once, and how many connections there are. */
 export class Connections {
   readonly #open = new Set<Socket>();
-  /** Those over TLS, on top of them, after their handshake. */
+  /** The TLS sockets on top of those of `#open`, after their handshake. */
   readonly #secure = new Set<Socket>();
   readonly #underWay = new Map<Socket, UnderWay>();
   /** The request that each connection began last. */
@@ -137,7 +137,7 @@ async function unlessEnded(socket: Socket, start: () => void): Promise<void> {
   if (socket.writable) start();
 }
 
-/** Tells how many connections were dropped, at most once in ten seconds. */
+/** Reports the number of dropped connections, at most once in ten seconds. */
 function tellDrops(server: Server, tell: (dropped: number) => void): void {
   let dropped = 0;
   let toldAt = Number.NEGATIVE_INFINITY;

@@ -20,7 +20,7 @@ export class LongReads {
   readonly #waiting = new Map<string | symbol, Job>();
   #isReading = false;
 
-  /** @param mostWaiting reads that have not begun, at most */
+  /** @param mostWaiting the maximum number of reads that have not begun */
   constructor(mostWaiting: number) {
     this.#mostWaiting = mostWaiting;
   }
@@ -74,7 +74,7 @@ export class LongReads {
 
   async #readAll(): Promise<void> {
     this.#isReading = true;
-    // Other requests have their turn between two reads.
+    // Yields to other requests between two reads.
     await nextTurn();
     for (const [key, { begin, result }] of this.#waiting) {
       this.#waiting.delete(key);

@@ -88,7 +88,7 @@ export function parameterOf({ params }: FastifyRequest, name: string): string {
   return (params as Record<string, string>)[name] ?? "";
 }
 
-/** With the token, because some answers depend on it, and it may be revoked. */
+/** The key of a shared read: the URL with the token, because some answers depend on it, and it may be revoked. */
 function keyOf({ url, headers }: FastifyRequest): string {
   return `${url} ${headers.authorization}`;
 }

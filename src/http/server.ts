@@ -55,7 +55,7 @@ export interface ServerOptions extends ApiOptions, AccessOptions, OriginOptions 
   readonly silenceTimeoutMs?: number;
 }
 
-/** Reads that have not begun, at most: of lists, histories and tills, and of the whole journal. */
+/** The maximum number of waiting reads: of lists, histories and tills, and of the whole journal. */
 const mostWaiting = { lists: 64, journal: 16 };
 const idleCheckMs = 50;
 const refusedCheckMs = 250;

@@ -1,6 +1,6 @@
 import { parsePesel } from "../core/pesel.ts";
 
-/** For the log, under the names that OpenTelemetry gives them there. */
+/** Fields of the log, under OpenTelemetry's names. */
 export interface Trace {
   readonly trace_id: string;
   /** The caller's: fx makes no spans of its own. */

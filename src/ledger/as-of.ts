@@ -44,7 +44,7 @@ export async function accountAt(
   return last === undefined ? accountBeforeEntries(account.pesel) : accountAfter(last.entry);
 }
 
-/** Those of the accounts that were open at a past time, as they were then. */
+/** The accounts as they were at a past time, without those that were not open then. */
 export async function accountsAt(
   store: Store,
   accounts: readonly (StoredAccount | DamagedAccount)[],

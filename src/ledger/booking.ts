@@ -13,7 +13,7 @@ export interface Booking {
 
 interface Posting {
   readonly account: string;
-  /** In units of the currency, with all of its places at least. */
+  /** The amount in units of the currency, with at least all of its decimals. */
   readonly amount: string;
   readonly currency: CurrencyCode;
 }

@@ -48,7 +48,7 @@ export interface DecisionRules {
 /** The results of earlier decisions that are not in the store yet. */
 export class Uncommitted {
   readonly accounts = new Map<string, StoredAccount>();
-  /** By PESEL and key. */
+  /** Entries and refusals by PESEL and key. */
   readonly answered = new Map<string, FoundEntry | Refusal>();
   /** The ids of entries and of their reversals. */
   readonly reversed = new Map<string, string>();

@@ -14,16 +14,16 @@ interface Waiting {
   readonly settle: (answer: BulkAnswer) => void;
 }
 
-/** Requests in a group at most. */
+/** The maximum number of requests in a group. */
 const groupLimit = 256;
-/** Places in a group that single requests leave to lines of bulks, so that these are never starved. */
-const bulkShare = 64;
-/** Single requests that wait at most. */
+/** Requests of a group that are reserved for lines of batches, so that these are never starved. */
+const batchShare = 64;
+/** The maximum number of waiting single requests. */
 const queueLimit = 16_384;
 
 /**
  * Group commit: the requests that arrive in one turn of the event loop, or while a commit is under way, share the next
- * one, single requests before lines of bulks. Each is decided on its own, and nobody is answered before the commit is
+ * one, single requests before lines of batches. Each is decided on its own, and nobody is answered before the commit is
  * durable.
  */
 export class GroupCommit implements Commits {
@@ -56,7 +56,7 @@ export class GroupCommit implements Commits {
     });
   }
 
-  /** Carries out lines of a bulk in their order, and answers each in its place. An FxError is its own answer. */
+  /** Carries out lines of a batch in their order, and answers each in its place. An FxError is its own answer. */
   runAll(lines: readonly BulkLine[]): Promise<BulkAnswer[]> {
     const answers = lines.map((line) =>
       line instanceof FxError
@@ -94,7 +94,7 @@ export class GroupCommit implements Commits {
 
   /** Takes the requests of the next commit out of the queues. */
   #next(): Waiting[] {
-    const reserved = Math.min(this.#lines.length, bulkShare);
+    const reserved = Math.min(this.#lines.length, batchShare);
     const single = this.#single.splice(0, groupLimit - reserved);
     return [...single, ...this.#lines.splice(0, groupLimit - single.length)];
   }

@@ -76,7 +76,7 @@ export interface Lookup {
 
 /** The part of the ledger that was looked up. Each method throws DamagedLedger if what it reads is damaged. */
 export interface LedgerView {
-  /** As committed when this transaction read it, after it had locked the accounts. */
+  /** The table in force, as committed when this transaction read it after it had locked the accounts. */
   inForce(): TableInForce | undefined;
   account(pesel: Pesel): StoredAccount | undefined;
   /** The account's entry with this key, or else the refusal kept under it. */
@@ -161,6 +161,6 @@ export interface IdRange {
 export interface AccountsPage {
   readonly after?: string | undefined;
   readonly limit: number;
-  /** As `nameWords` gives them. */
+  /** Beginnings of words, in the form of `nameWords`. */
   readonly name?: readonly string[] | undefined;
 }

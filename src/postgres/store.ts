@@ -166,7 +166,7 @@ export class PostgresStore extends SqlReader implements Store {
   }
 }
 
-/** For DataLoader, which rejects only the request whose result is an error. */
+/** Returns an error instead of throwing it: DataLoader then rejects only the request with that result. */
 function decodedOrError<T>(decode: () => T): T | Error {
   try {
     return decode();

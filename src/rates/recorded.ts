@@ -52,7 +52,7 @@ export function demoTables(): readonly PublishedTable[] {
   return publishedDemo().map(parseRateTable);
 }
 
-/** The same in the bank's shape. The file holds it in columns, at a quarter of the size. */
+/** The tables of `demoTables` in the bank's shape. The file has them in columns, at a quarter of the size. */
 export function publishedDemo() {
   return demo.tables.map((line) => {
     const [no, tradingDate, effectiveDate, ...quotations] = line.split(" ");

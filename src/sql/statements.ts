@@ -11,7 +11,7 @@ export type SqlStatement = readonly [text: string, parameters: readonly SqlParam
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /**
- * Makes a table `given` of rows: the SQL that stands after `from`, and the statement's parameters.
+ * Makes a table `given` of rows: the SQL for the `from` clause, and the statement's parameters.
  * @param columns as in "pesel bigint, key text"; of bigint, text and uuid
  */
 export type GivenTable = (columns: string, rows: readonly object[]) => SqlStatement;
@@ -50,7 +50,7 @@ const indexed = {
     indexes: { rate_table_id: ["id"], rate_table_effective_date: ["source", "effective_date", "id"] },
   },
 } as const;
-/** They have only rows with a value in the first column. */
+/** Partial indexes: they have only the rows with a value in the first column. */
 const partial = ["journal_key", "journal_reverses"];
 
 /**

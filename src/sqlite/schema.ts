@@ -64,7 +64,7 @@ function definitionsIn(database: DatabaseSyncInstance): Map<string, string> {
   return new Map(rows.map(({ type, name, sql }) => [`${type} ${name}`, sql]));
 }
 
-/** As SQLite keeps the schema. */
+/** The definitions of fx's schema, in the text that SQLite stores. */
 function expectedDefinitions(): Map<string, string> {
   const database = new DatabaseSync(":memory:");
   database.exec(schema);

@@ -9,16 +9,16 @@ export type OrderHeader = (typeof orderHeaders)[number];
 /** One operation of the HTTP interface: what the server routes by and what the OpenAPI document says. */
 export interface Operation {
   readonly method: "GET" | "POST";
-  /** With parameters in braces. */
+  /** The path, with parameters in braces. */
   readonly path: string;
   readonly summary: string;
   readonly description: string;
   readonly tag: "accounts" | "exchange" | "changes" | "rates" | "ledger" | "server";
   /** The least role that a token must have, where tokens are in force. */
   readonly role: Role | "anyone";
-  /** Without it, the operation takes no parameters. */
+  /** The query parameters; if absent, the operation takes none. */
   readonly query?: z.ZodObject;
-  /** Given for every operation that moves money or changes an account. Headers that resemble these are refused. */
+  /** The order headers of an operation that moves money or changes an account. Headers that resemble these are refused. */
   readonly headers?: readonly OrderHeader[];
   readonly body?: z.ZodType;
   /** The part that is newline-delimited JSON: its schema is that of a line. */

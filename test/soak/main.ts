@@ -16,7 +16,7 @@ import { createDatabase, startPostgres } from "../support/postgres.ts";
 import { runFx, type Served, startFx } from "../support/run-fx.ts";
 
 const warmUpMs = 5000;
-/** Pause between two disturbances, and the time that one takes at most. */
+/** The pause between two disturbances, and the longest time that one takes. */
 const disturbEveryMs = 7000;
 const disturbanceMs = 20_000;
 const modes: readonly Mode[] = ["hangsUp", "html", "500", "nonsense", "404", "huge", "refuses"];

@@ -25,7 +25,7 @@ export interface Column<Item> {
   readonly pipeOnly?: boolean;
   /** Left out where no row has anything in it. */
   readonly sparse?: boolean;
-  /** Characters at a terminal, at least. */
+  /** The minimum width at a terminal, in characters. */
   readonly least?: number;
 }
 
@@ -136,7 +136,7 @@ function rowsOf(columns: readonly FilledColumn[]): string[][] {
   return (first?.cells ?? []).map((_, row) => columns.map(({ cells }) => cells[row] ?? ""));
 }
 
-/** Without the borders and colours that cli-table3 draws by default, also in pipes. */
+/** Borders of cli-table3. Its default draws them, and colours, in pipes too. */
 const edges =
   "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
 const look = {

@@ -9,14 +9,14 @@ import { closingOf } from "../connections.ts";
 import type { Handler, HandlerContext } from "../context.ts";
 import { parameterOf } from "../reads.ts";
 
-/** How long a client may take nothing: one may read an export in a pager. */
+/** How long a client may read nothing of an answer: somebody may read an export in a pager. */
 const idleMs = 600_000;
-/** Files of one kind that are sent at once, at most. */
+/** The maximum number of files of one kind that are sent at once. */
 const filesAtOnce = 4;
 
 interface File {
   readonly type: string;
-  /** Without personal data: browsers keep names of files in a history. */
+  /** The file name, without personal data: browsers keep names in a history. */
   readonly name: string;
   readonly parts: () => AsyncIterable<string>;
 }

@@ -3,7 +3,7 @@ import { requireRole } from "../access.ts";
 import type { HandlerContext } from "../context.ts";
 import type { ReadHandlers } from "../reads.ts";
 
-/** With fewer letters, a teller would see most of the list. */
+/** The letters that a teller's search needs: with fewer, it would show most of the list. */
 const fewestLetters = 3;
 
 export function ledgerHandlers({ service, today }: HandlerContext, reads: ReadHandlers) {

@@ -74,7 +74,7 @@ function topRequests({ id, lines }: Batch, today: CalendarDate): LineRequest[] {
   return requests;
 }
 
-/** Items at even distances, `sampleSize` at most. */
+/** Up to `sampleSize` items at even distances. */
 function sampleOf<T>(items: readonly T[]): T[] {
   const step = Math.max(1, items.length / sampleSize);
   return items.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step));

@@ -11,7 +11,7 @@ import type { Check } from "./checkup.ts";
 
 interface Shown {
   readonly name: SettingName;
-  /** Without secrets. */
+  /** The value, without secrets. */
   readonly value: string | number | boolean | null;
   readonly origin: string;
 }
