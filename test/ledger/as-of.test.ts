@@ -10,6 +10,7 @@ import { openSqlite } from "../../src/sqlite/store.ts";
 import { engines } from "../support/adapters.ts";
 import { appending, emptyAccount, money, nextEntry, openingEntry } from "../support/entries.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
+import { instead } from "../support/instead.ts";
 import { cash, texts } from "../support/service.ts";
 
 const minutes = (count: number) => new Date(Date.UTC(2026, 5, 8, 12, count));
@@ -86,16 +87,12 @@ test("A list at a past time reads 50 accounts at most before others have their t
   let time = minutes(0);
   let inTurn = new Set<string>();
   let most = 0;
-  const counting = new Proxy(store, {
-    get(target, name) {
-      const value = Reflect.get(target, name);
-      if (name !== "statement") return typeof value === "function" ? value.bind(target) : value;
-      return (...[pesel, page]: Parameters<Store["statement"]>) => {
-        if (inTurn.size === 0) void nextTurn().then(() => (inTurn = new Set()));
-        inTurn.add(pesel);
-        most = Math.max(most, inTurn.size);
-        return target.statement(pesel, page);
-      };
+  const counting = instead<Store>(store, {
+    statement: (pesel, page) => {
+      if (inTurn.size === 0) void nextTurn().then(() => (inTurn = new Set()));
+      inTurn.add(pesel);
+      most = Math.max(most, inTurn.size);
+      return store.statement(pesel, page);
     },
   });
   const service = new LedgerService(counting, fixedRates(), () => time);

@@ -5,7 +5,6 @@ import fc from "fast-check";
 import { addDays, startOfDay } from "../../src/core/date.ts";
 import { entryKinds } from "../../src/core/journal.ts";
 import { formatMoney } from "../../src/core/money.ts";
-import type { RateTable } from "../../src/core/rates.ts";
 import { bookFormats, type ExchangeService, exportFormats } from "../../src/core/service.ts";
 import { customerId, identityKeyOf } from "../../src/ledger/ids.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
@@ -17,6 +16,7 @@ import { type Balances, bookkeepers, exported, shortest } from "../support/bookk
 import { chanceFrom } from "../support/chance.ts";
 import { seedEveryKind, seededAccounts, seededPesels, wildNote } from "../support/every-kind.ts";
 import { adult, fixedRates, opening, table, terms, tradedRates } from "../support/fixture.ts";
+import { instead } from "../support/instead.ts";
 import { everyPage, refuses } from "../support/service.ts";
 
 /** The balances that the books must have: of cash, the house, the spread and each customer, in each currency. */
@@ -42,17 +42,6 @@ async function balancesOf(service: ExchangeService, store: Store): Promise<Balan
     }
   }
   return balances;
-}
-
-/** The store, which has this table in place of every one. */
-function withTable(store: Store, instead: RateTable | undefined): Store {
-  return new Proxy(store, {
-    get: (target, name) => {
-      if (name === "table") return async () => instead;
-      const member: unknown = Reflect.get(target, name);
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-  });
 }
 
 /** The spread earned in the books of an export, in 10^−21 PLN, from its text in any format. */
@@ -282,11 +271,14 @@ describe("an export", () => {
     const own = new LedgerService(whole, await tradedRates(whole));
     await own.createAccount(opening());
     await own.exchange({ ...terms("buy 1 USD for PLN"), pesel: adult() });
-    const missing = new LedgerService(withTable(whole, undefined), fixedRates());
+    const missing = new LedgerService(instead<Store>(whole, { table: async () => undefined }), fixedRates());
     const isMissing = /the rate table [\da-f]{32} is missing/;
     await refuses(exported(missing, { format: "csv" }), "storage-unavailable", isMissing);
     const without = new Map([...table.rates].filter(([currency]) => currency !== "USD"));
-    const broken = new LedgerService(withTable(whole, { ...table, rates: without }), fixedRates());
+    const broken = new LedgerService(
+      instead<Store>(whole, { table: async () => ({ ...table, rates: without }) }),
+      fixedRates(),
+    );
     const lacks = /the rate table 108\/C\/NBP\/2026, at which USD was exchanged, has no rate of it/;
     await refuses(exported(broken, { format: "csv" }), "storage-unavailable", lacks);
     await refuses(broken.position(), "storage-unavailable", lacks);

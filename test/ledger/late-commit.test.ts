@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import { LedgerService } from "../../src/ledger/service.ts";
 import type { Store } from "../../src/ledger/store.ts";
 import { openPostgres } from "../../src/postgres/store.ts";
@@ -8,6 +7,7 @@ import { openDatabase } from "../../src/sqlite/open.ts";
 import { openSqlite, SqliteStore } from "../../src/sqlite/store.ts";
 import { adapters } from "../support/adapters.ts";
 import { adult, fixedRates, opening } from "../support/fixture.ts";
+import { instead } from "../support/instead.ts";
 import { cash } from "../support/service.ts";
 
 const limitMs = 2000;
@@ -82,19 +82,15 @@ describe("an order that SQLite", () => {
   test("An order that SQLite has committed too late is not answered as done, and is there once when it is sent again", async () => {
     const opened = openDatabase(":memory:", {});
     let pauseMs = 0;
-    const database = new Proxy(opened.database, {
-      get: (target, property) => {
-        const value: unknown = Reflect.get(target, property);
-        if (property !== "exec") return typeof value === "function" ? value.bind(target) : value;
-        return (sql: string) => {
-          if (sql === "commit") {
-            standStill(pauseMs);
-            pauseMs = 0;
-          }
-          target.exec(sql);
-        };
+    const database = instead(opened.database, {
+      exec: (sql) => {
+        if (sql === "commit") {
+          standStill(pauseMs);
+          pauseMs = 0;
+        }
+        opened.database.exec(sql);
       },
-    }) as DatabaseSyncInstance;
+    });
     const store = new SqliteStore({ ...opened, database }, { commitsWithinMs: limitMs });
     const service = new LedgerService(store, fixedRates());
     await service.createAccount(opening());

@@ -6,6 +6,7 @@ import type { Store } from "../../src/ledger/store.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { appending, emptyAccount, nextEntry } from "../support/entries.ts";
 import { adult } from "../support/fixture.ts";
+import { instead } from "../support/instead.ts";
 
 const pesel = adult(0);
 const pause = async () => {};
@@ -17,10 +18,7 @@ async function storeWith(change: Partial<Pick<Store, "account" | "statement">>, 
   await store.transact([{ pesel }], () => appending([first]));
   const account = await store.account(pesel);
   const asIf = { account: async () => account && { ...account, sequence }, ...change };
-  const changed = new Proxy(store, {
-    get: (target, name) => Reflect.get(asIf, name) ?? Reflect.get(target, name).bind(target),
-  });
-  return { store: changed, first };
+  return { store: instead<Store>(store, asIf), first };
 }
 
 test("An entry with more than 50,000 later ones has no proof, and its account's chain is not read", async () => {

@@ -6,7 +6,7 @@ import { LedgerService } from "../../src/ledger/service.ts";
 import { openSqlite } from "../../src/sqlite/store.ts";
 import { testCases } from "../support/cases.ts";
 import { fixedRates, identified, putInForce } from "../support/fixture.ts";
-import { closeAll, noon, openLive, quoted, standIn, traded } from "../support/live-rates.ts";
+import { closeAll, faultyLedger, noon, openLive, quoted, standIn, traded } from "../support/live-rates.ts";
 import type { Mode } from "../support/nbp-stand-in.ts";
 import { publishedOf } from "../support/rates.ts";
 
@@ -56,15 +56,7 @@ function publishedIn(word: string): object | string {
 async function played(recorded: string): Promise<string> {
   const bank = await standIn();
   const store = openSqlite(":memory:");
-  let works = true;
-  const ledger = new Proxy(store, {
-    get: (target, name) => {
-      const member: unknown = Reflect.get(target, name);
-      if (typeof member !== "function") return member;
-      const failure = () => Promise.reject(new FxError("storage-unavailable", "The disk is full."));
-      return works ? member.bind(target) : failure;
-    },
-  });
+  const { ledger, works } = faultyLedger(store);
   let time = noon;
   let bankTime: Date | undefined;
   /** Milliseconds by which the clock has jumped, without time. */
@@ -159,7 +151,7 @@ async function played(recorded: string): Promise<string> {
             .map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
         return [];
       case "ledger":
-        if (second === "") works = first === "works";
+        if (second === "") works(first === "works");
         else if (first === "keeps") await store.saveTables(words.slice(1).map((word) => tableOf(word)));
         else await putInForce(store, tableOf(second, first));
         return [];

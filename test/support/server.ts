@@ -14,6 +14,7 @@ import { operations } from "../../src/wire/operations.ts";
 import type { Caller } from "../../src/wire/role.ts";
 import { adult, type fixedRates, now, table, tradedRates } from "./fixture.ts";
 import { openGate } from "./gate.ts";
+import { instead } from "./instead.ts";
 import { until } from "./until.ts";
 
 /** An instance of fx over a store in memory, with one fixed table. Its clock stands at `now` until it is set. */
@@ -57,12 +58,7 @@ export async function startServer(
   } = {},
 ): Promise<TestServer> {
   const { store, rates, clock, service: ledger } = await openInstance(options.store);
-  const service = new Proxy(ledger, {
-    get: (target, name) => {
-      const method: unknown = Reflect.get(replace, name) || Reflect.get(target, name);
-      return typeof method === "function" ? method.bind(target) : method;
-    },
-  });
+  const service = instead<ExchangeService>(ledger, replace);
   const lines: string[] = [];
   const stream = new Writable({
     write(chunk, _encoding, done) {

@@ -20,6 +20,7 @@ import {
   type Settlement,
 } from "../../src/core/service.ts";
 import { decimal } from "./fixture.ts";
+import { instead } from "./instead.ts";
 
 /** The receipt of an entry that must be an exchange. */
 export async function exchangeReceipt(
@@ -127,14 +128,11 @@ export function withToken(service: ExchangeService, by: string | undefined): Exc
       yield chunk.map((line) => (line instanceof FxError ? line : { ...line, by }));
     }
   }
-  const methods: Partial<ExchangeService> = {
+  return instead(service, {
     createAccount: (opening) => service.createAccount({ ...opening, by }),
     exchange: (order) => service.exchange({ ...order, by }),
     change: (change) => service.change({ ...change, by }),
     changeTrading: (request) => service.changeTrading({ ...request, by }),
     bulk: (lines) => service.bulk(named(lines)),
-  };
-  return new Proxy(service, {
-    get: (target, name) => Reflect.get(methods, name) ?? Reflect.get(target, name).bind(target),
   });
 }
