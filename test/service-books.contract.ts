@@ -12,7 +12,7 @@ import {
 import { isWholeExport } from "../src/wire/export-files.ts";
 import { exported } from "./support/bookkeeping.ts";
 import { table, terms } from "./support/fixture.ts";
-import { answersTo, everyPage, refuses } from "./support/service.ts";
+import { answersTo, everyPage } from "./support/service.ts";
 
 /** The part about what is in the books: the journal and the rates. `person` opens a new account with 1000 PLN. */
 export function describeBooks(serviceNow: () => ExchangeService, person: () => Promise<Pesel>): void {
@@ -65,13 +65,6 @@ export function describeBooks(serviceNow: () => ExchangeService, person: () => P
       const { items } = await service.entries({ after: after?.toUpperCase(), limit: 9 });
       assert.deepEqual(items, await Promise.all(last.map((id) => service.receipt(id))));
     });
-
-    for (const after of ["", "none", "01a1fc0e-8c6f-70af-a44a-e5ac3576edce"]) {
-      test(`Entries after "${after}", which is no entry, are refused`, async () => {
-        await refuses(service.entries({ after, limit: 1 }), "invalid-request");
-        await refuses(service.follow({ after })[Symbol.asyncIterator]().next(), "invalid-request");
-      });
-    }
 
     test("A follower gets the entries so far, then each new one, and ends when it is aborted", async () => {
       const pesel = await person();

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import fc from "fast-check";
-import type { Change } from "../src/core/change.ts";
 import { type CurrencyCode, pln } from "../src/core/currency.ts";
 import { FxError } from "../src/core/errors.ts";
 import type { Pesel } from "../src/core/pesel.ts";
@@ -151,43 +150,6 @@ export function describeBulks(serviceNow: () => ExchangeService, person: () => P
         ),
         { numRuns: 40 },
       );
-    });
-
-    test("A dry run answers every change of an account as the change then is, with its key used before or not", async () => {
-      const pesel = await person();
-      const [exchanged] = await run([{ kind: "exchange", pesel, ...terms("buy 10 USD for PLN") }]);
-      assert.ok(exchanged !== undefined && "receiptId" in exchanged);
-      const { receiptId: reverses } = exchanged;
-      const withdrawal = { kind: "withdrawal", pesel, currency: pln, note: undefined } as const;
-      const changes: readonly Change[] = [
-        { kind: "closing", pesel, key: "close" },
-        { kind: "unblock", pesel, reason: "lifted", key: "u" },
-        { kind: "block", pesel, reason: "freeze", key: "b" },
-        { kind: "block", pesel, reason: "freeze", key: "b" },
-        { kind: "block", pesel, reason: "another", key: "b" },
-        { kind: "block", pesel, reason: "freeze", key: "b2" },
-        { ...withdrawal, amount: decimal("1"), key: "w0" },
-        { kind: "unblock", pesel, reason: "lifted", key: "u2" },
-        { ...withdrawal, amount: decimal("5000"), key: "w" },
-        { kind: "deposit", pesel, currency: pln, amount: decimal("5000"), note: undefined, key: "d" },
-        { ...withdrawal, amount: decimal("5000"), key: "w" },
-        { ...withdrawal, amount: decimal("1"), key: "w" },
-        { kind: "reversal", pesel, reverses, reason: "wrong", key: "r" },
-        { kind: "reversal", pesel, reverses, reason: "wrong", key: "r" },
-        { kind: "reversal", pesel, reverses, reason: "wrong", key: "r2" },
-        { kind: "reversal", pesel, reverses, reason: "another", key: "r" },
-        { kind: "renaming", pesel, name: "Ewa", surname: "Nowak", key: "n" },
-        { kind: "renaming", pesel, name: "Ewa", surname: "Nowak", key: "d" },
-        { ...withdrawal, amount: decimal("6000"), key: "all" },
-        { kind: "closing", pesel, key: "close" },
-        { kind: "closing", pesel, key: "close-2" },
-        { kind: "renaming", pesel, name: "Ewa", surname: "Nowak", key: "n2" },
-      ];
-      for (const change of changes) {
-        const dry = await dryRunOf(service, [change]);
-        const real = await service.change(change).catch((error: unknown) => error as FxError);
-        assert.deepEqual(said(dry, dry), said([real], dry), JSON.stringify({ ...change, amount: undefined }));
-      }
     });
   });
 }

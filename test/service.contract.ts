@@ -113,10 +113,6 @@ export function describeExchangeService(name: string, open: Open, mayWrite = fal
         const newest = await service.proof(items[0]?.id ?? "");
         assert.deepEqual([newest.after, newest.head], [[], proof.head]);
       });
-
-      test("The proof of an unknown receipt is refused", async () => {
-        await refuses(service.proof("019e9a70-3c5e-7000-8000-5d1f0c2b7a11"), "not-found");
-      });
     });
 
     test("A receipt is refused by a beginning of its id that several have, of which two are named", async () => {

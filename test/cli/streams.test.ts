@@ -49,58 +49,47 @@ describe("output that cannot be written", () => {
 
   before(() => openHere(full.env.FX_URL));
 
-  test("Output that cannot be written is reported, with exit 12", async () => {
-    const { stderr, exit } = await runFx(["account", "list"], full);
-    assert.deepEqual([stderr, exit], ["fx: The output cannot be written (no space left on device).\n", 12]);
-  });
-
-  test("Output that cannot be written is not reported by a command that fails and has no output", async () => {
-    const { stderr, exit } = await runFx(["account", "show", adult(3)], full);
-    assert.equal(stderr, "fx: There is no account for this PESEL.\nfx account create opens one.\n");
-    assert.equal(exit, 4);
-  });
-
-  test("Output that cannot be written is reported with the key by fx exchange, with exit 12", async () => {
-    const { stderr, exit } = await runFx(exchange, full);
-    const [newest] = await entries();
-    assert.equal(
-      stderr,
-      "fx: The output cannot be written (no space left on device).\nThe request was carried out. " +
-        `The same command with --key ${newest?.key} shows it, and does nothing twice.\n`,
-    );
-    assert.equal(exit, 12);
-  });
-
-  test("Output that cannot be written is reported with the key by fx exchange --json, in one document", async () => {
-    const { stderr, exit } = await runFx([...exchange, "--json"], full);
-    const { code, exit: told, key } = JSON.parse(stderr);
-    assert.deepEqual([code, told, key, exit], ["output-failed", 12, (await entries())[0]?.key, 12]);
-  });
-
-  for (const [line, told] of [
+  const failed = "The output cannot be written (no space left on device).";
+  const again =
+    "The request was carried out. The same command with --key <key> shows it, and does nothing twice.";
+  const document = { code: "output-failed", message: failed, hint: again, exit: 12, key: "<key>" };
+  const tokens = ["--tokens", join(folder, "tokens")];
+  const once = "The token is shown only this once: the file keeps a hash of it.";
+  const made = "The token till was made, and nobody has its secret. fx token rotate till makes another.";
+  /** Commands, and what each prints on stderr, where `<key>` is that of the newest entry. */
+  for (const [what, args, exit, told] of [
+    ["is reported", ["account", "list"], 12, `fx: ${failed}`],
     [
-      "create till --role teller",
-      "The token till was made, and nobody has its secret. fx token rotate till makes another.",
+      ...["is not reported by a command that fails and has no output", ["account", "show", adult(3)], 4],
+      "fx: There is no account for this PESEL.\nfx account create opens one.",
+    ],
+    ["is reported with the key by fx exchange", exchange, 12, `fx: ${failed}\n${again}`],
+    ["is reported with the key by fx exchange --json", [...exchange, "--json"], 12, JSON.stringify(document)],
+    [
+      ...["is reported without a key where nothing was moved", [...exchange, "--dry-run", "--json"], 12],
+      JSON.stringify({ ...document, hint: null, key: undefined }),
     ],
     [
-      "rotate till",
-      "The token till was made, and nobody has its secret. fx token rotate till makes another.",
+      ...["is reported by fx token create", ["token", "create", "till", "--role", "teller", ...tokens], 12],
+      `${once}\nfx: ${failed}\n${made}`,
     ],
-    ["revoke till", "The token till was revoked."],
-  ] as const) {
-    test(`Output that cannot be written is reported with what fx token ${line} has done`, async () => {
-      const args = ["token", ...line.split(" "), "--tokens", join(folder, "tokens")];
-      const { stderr, exit } = await runFx(args, full);
-      assert.ok(stderr.endsWith(`(no space left on device).\n${told}\n`), stderr);
-      assert.equal(exit, 12);
+    [
+      "is reported by fx token rotate",
+      ["token", "rotate", "till", ...tokens],
+      12,
+      `${once}\nfx: ${failed}\n${made}`,
+    ],
+    [
+      ...["is reported by fx token revoke", ["token", "revoke", "till", ...tokens], 12],
+      `fx: ${failed}\nThe token till was revoked.`,
+    ],
+  ] as [what: string, args: string[], exit: number, told: string][]) {
+    test(`Output that cannot be written ${what}, with exit ${exit}`, async () => {
+      const ran = await runFx(args, full);
+      const [newest] = await entries();
+      assert.deepEqual([ran.stderr, ran.exit], [`${told.replaceAll("<key>", newest?.key ?? "")}\n`, exit]);
     });
   }
-
-  test("Output that cannot be written is reported without a key where nothing was moved", async () => {
-    const { stderr, exit } = await runFx([...exchange, "--dry-run", "--json"], full);
-    const { code, key } = JSON.parse(stderr);
-    assert.deepEqual([code, key, exit], ["output-failed", undefined, 12]);
-  });
 
   // A line that is refused does not hide it behind its own exit.
   const stdin = `pesel,from,to,toBuy,toSell\n${adult()},PLN,PLN,1,\n${adult()},PLN,USD,1,\n`;
