@@ -13,7 +13,7 @@ export interface BatchFile {
   readonly lines: () => Iterable<BatchLine>;
 }
 
-/** In bytes of UTF-8. A longer line is refused. */
+/** Bytes of UTF-8. A longer line is refused. */
 const longestLine = 16_384;
 
 /**

@@ -10,7 +10,7 @@ import type { KeyedLine } from "./keys.ts";
 export interface DoneLine {
   readonly line: KeyedLine;
   readonly state: "done" | "replayed";
-  /** After the line. */
+  /** The account after the line. */
   readonly account: Account;
   /** Empty where nothing was done. */
   readonly receiptId: string;

@@ -6,7 +6,7 @@ import { reasonOf, UsageError } from "./errors.ts";
 import { refuseBlank } from "./settings.ts";
 import type { Environment } from "./terminal/terminal.ts";
 
-/** In bytes: more than any file of settings or secrets has. */
+/** Bytes; longer than any file of settings or secrets. */
 const maxLength = 1024 * 1024;
 
 export interface ConfigPath {

@@ -9,11 +9,11 @@ export interface Answer {
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** In bytes, for nearly all answers: an audit with 1000 findings; a page of 200 entries with notes has 0.6 MB. */
+/** Bytes; longer than most answers: an audit with 1000 findings, or a page of 200 entries with notes, which has 0.6 MB. */
 export const longestAnswer = 4 * 1024 * 1024;
-/** In bytes, for all that is held about one person, with some 50,000 entries. */
+/** Bytes; enough for all that is held about a person with some 50,000 entries. */
 export const longestPersonalData = 64 * 1024 * 1024;
-/** In bytes, for the answer to a failed request. */
+/** Bytes; the limit for the answer to a failed request. */
 const longestProblem = 65_536;
 
 /** The head of a streamed answer. From then on, only the reader of the stream gets its errors. */

@@ -26,7 +26,7 @@ interface QueuedLine {
   outcomeUnknown: boolean;
 }
 
-/** In bytes: more than any answer to a line has. */
+/** Bytes; longer than any answer to a line. */
 const longestLine = 16_384;
 const longestWaitMs = 60_000;
 

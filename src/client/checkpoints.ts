@@ -11,7 +11,7 @@ import { longestAnswer, textOf } from "./answer.ts";
 import { answered } from "./failures.ts";
 import type { Transport } from "./transport.ts";
 
-/** In bytes: the part of an answer about one account that lacks entries of a checkpoint. */
+/** Bytes; longer than the part of an answer about one account that lacks entries of a checkpoint. */
 const longestLostHead = 200;
 
 /** Has the server audit, and takes the heads as they come. */

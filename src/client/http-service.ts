@@ -107,7 +107,7 @@ interface Question<Id extends ReadId> {
   readonly query?: QueryOf<Id>;
   /** Whether the server reads its whole journal for the answer. */
   readonly readsJournal?: boolean;
-  /** In bytes: how long the answer may be, if longer than usual. */
+  /** The maximum bytes of the answer, if longer than usual. */
   readonly longest?: number;
 }
 

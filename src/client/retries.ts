@@ -41,7 +41,7 @@ export class Retries {
     this.#isPatient = isPatient;
   }
 
-  /** To call when something was answered: earlier attempts count no more. */
+  /** Resets the count of failures. Call it when something was answered. */
   progress(): void {
     this.#failures = [];
     this.#waitedMs = 0;

@@ -8,7 +8,7 @@ import { type Fault, Retries } from "./retries.ts";
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";
-  /** Under the base URL, from its first slash, with parameters encoded. */
+  /** The path below the base URL, with its first slash, and with parameters encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   readonly headers?: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export interface HttpRequest {
   readonly repeatable: boolean;
   /** Whether the server has the whole journal to read. */
   readonly readsJournal?: boolean;
-  /** In bytes: how long the answer may be. `longestAnswer` if absent. */
+  /** The maximum bytes of the answer. `longestAnswer` if absent. */
   readonly longest?: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 /** A calendar date as ISO 8601 text, "2026-11-21". Such texts compare as the dates do. */
 export type CalendarDate = string;
 
-/** After every date. */
+/** The last date: a period that ends with it has no end. */
 export const endOfTime: CalendarDate = "9999-12-31";
 
 /** Intl is slow and every order needs today's date, so the last minute's answer is kept. */

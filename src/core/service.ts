@@ -338,7 +338,7 @@ export interface AuditProgress {
 export interface AuditReport {
   readonly accounts: number;
   readonly entries: number;
-  /** At most the first 1000. */
+  /** The first findings, at most 1000. */
   readonly findings: readonly AuditFinding[];
   readonly findingsTotal: number;
   /** SHA-256 over the lines of all heads in a checkpoint. */
@@ -361,9 +361,9 @@ export interface LostHead {
   readonly customer: string;
   /** The PESEL; undefined if the ledger does not have the account. */
   readonly account: string | undefined;
-  /** In the checkpoint: the number of the entry that is lost. */
+  /** The account's number of entries in the checkpoint. */
   readonly entries: number;
-  /** In the ledger; 0 if the account is missing. */
+  /** The account's number of entries in the ledger; 0 if it is missing. */
   readonly entriesNow: number;
 }
 

@@ -24,7 +24,7 @@ import { registerPage } from "./page.ts";
 import { openReads } from "./reads.ts";
 import { refuseTrailers } from "./request-form.ts";
 
-/** In bytes, for a JSON body. */
+/** Bytes; the limit for a JSON body. */
 const bodyLimit = 16 * 1024;
 
 /**

@@ -89,7 +89,7 @@ export async function entriesOf(
 ): Promise<{
   readonly page: readonly FoundEntry[];
   readonly hasMore: boolean;
-  /** Before and after the period; only where the page is the first. */
+  /** The balances before and after the period; only on the first page. */
   readonly opening: readonly Money[] | undefined;
   readonly closing: readonly Money[] | undefined;
 }> {

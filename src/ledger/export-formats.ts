@@ -80,7 +80,7 @@ const formats: Readonly<Record<BookFormat, (request: ExportRequest) => Format>> 
   }),
 };
 
-/** Before any entry: beancount wants a date for everything, and sorts by it. */
+/** A date before any entry: beancount wants a date for everything, and sorts by it. */
 const beginning = "1970-01-01";
 
 function lines(...texts: readonly string[]): string {

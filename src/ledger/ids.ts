@@ -37,7 +37,7 @@ export function isEntryId(text: string): boolean {
   return validate(text);
 }
 
-/** One for each hexadecimal digit. */
+/** The letters of a pseudonym, one for each hexadecimal digit. */
 const letters = "ABCDEFGHIJKLMNOP";
 
 /**

@@ -63,7 +63,7 @@ export function lagging(): FxError {
   );
 }
 
-/** In hexadecimal. */
+/** The SHA-256 of a text in UTF-8, in hexadecimal. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }

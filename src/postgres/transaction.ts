@@ -14,7 +14,7 @@ const readCommitted = "isolation level read committed";
 const findWritten =
   "select id::text as name, hash from journal where id = any(?1::uuid[]) " +
   "union all select epoch::text, hash from accepted_table where epoch::text = any(?2::text[])";
-/** In the order of PESELs, so that no two processes wait for each other. */
+/** Locks in the order of PESELs, so that no two processes wait for each other. */
 const lockAccounts = "select pesel from account where pesel = any(?1::bigint[]) order by pesel for update";
 /** Has transactions that change the table in force, and no account, wait for each other. The first epoch is never changed. */
 const lockEpochs = "select from accepted_table where epoch = 1 for no key update";

@@ -69,7 +69,7 @@ export class LedgerRates implements CurrentRates {
   #refreshing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
-  /** On the clock of `performance.now()`. */
+  /** The time of the next refresh, on the clock of `performance.now()`. */
   #nextRefresh = 0;
   /** The time by the source at its last answer, and `elapsedMs` at that moment. */
   #sourceClock: { readonly time: number; readonly at: number } | undefined;

@@ -13,7 +13,7 @@ const mostTables = 67;
 /** Bounds on one fetch. A command waits as long before it fails. */
 const fetchLimits = {
   connectTimeoutMs: 3000,
-  /** From the request sent to the first byte of the answer. */
+  /** The time from the request to the first byte of the answer. */
   responseTimeoutMs: 5000,
   requestTimeoutMs: 8000,
   /** 67 tables are 70 KB. */

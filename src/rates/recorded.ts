@@ -19,7 +19,7 @@ export async function openRecorded(source: string): Promise<RateSource> {
   return { name, recorded: true, tables };
 }
 
-/** In bytes: sixty years of tables. */
+/** Bytes; enough for sixty years of tables. */
 const longestFile = 16 * 1024 * 1024;
 
 async function readTables(path: string): Promise<readonly PublishedTable[]> {

@@ -16,7 +16,7 @@ export interface RateSource {
 }
 
 export interface SourceAnswer {
-  /** In the order of `compareTables`. Never none. */
+  /** At least one table, in the order of `compareTables`. */
   readonly tables: readonly RateTable[];
   /** The time at the source. */
   readonly date?: Date | undefined;

@@ -91,7 +91,7 @@ export class LedgerFile {
     this.isNewerThanLog = log !== undefined && log.size > 0 && this.#stat.ctimeMs > log.ctimeMs;
   }
 
-  /** On Windows a mode says nothing. */
+  /** Whether others may read or write the file. On Windows, its mode does not say. */
   get isOpenToOthers(): boolean {
     return process.platform !== "win32" && (this.#stat.mode & 0o077) !== 0;
   }

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { FxError } from "../core/errors.ts";
 
-/** In all lists of an answer together: zod reports each item that is wrong. */
+/** The maximum number of items in all lists of an answer: zod reports each that is wrong. */
 export const mostItems = 200_000;
 
 /**

@@ -111,7 +111,7 @@ export const rateTables = z.codec(
 );
 export type RateTablesJson = z.input<typeof rateTables>;
 
-/** One currency, table by table. */
+/** The rates of one currency, table by table. */
 export const rateHistory = z.codec(
   z
     .object({

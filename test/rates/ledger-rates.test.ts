@@ -216,7 +216,7 @@ describe("close", () => {
 });
 
 const ahead = publishedOf("110/C/NBP/2026", "2026-06-10", { USD: [4.02, 4.1] });
-/** In Warsaw. */
+/** Midnight in Warsaw, when the table `ahead` takes effect. */
 const midnight = new Date("2026-06-09T22:00:00Z");
 
 for (const adapter of adapters) {

@@ -21,7 +21,7 @@ export interface Column<Item> {
   readonly optional?: boolean;
   /** Broken into lines at a terminal that is too narrow. */
   readonly wraps?: boolean;
-  /** Only for programs. */
+  /** Shown only in a pipe. */
   readonly pipeOnly?: boolean;
   /** Left out where no row has anything in it. */
   readonly sparse?: boolean;

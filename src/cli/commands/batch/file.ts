@@ -19,7 +19,7 @@ export function digestOf(text: string): string {
   return createHash("sha256").update(text).digest().subarray(0, 12).toString("base64url");
 }
 
-/** In bytes: a batch is read as a whole before it begins. */
+/** The largest file: a batch is read as a whole before it begins. */
 const largestMiB = 256;
 
 /**

@@ -17,7 +17,7 @@ interface VerifyOptions {
   readonly json?: boolean;
 }
 
-/** In bytes: more than the longest proof has. */
+/** Bytes; longer than any proof. */
 const longestProof = 8 * 1024 * 1024;
 
 export function defineProof(receipt: FxCommand, context: Context): void {
