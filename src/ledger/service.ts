@@ -121,11 +121,25 @@ export class LedgerService implements ExchangeService {
   async *dryRun(lines: AsyncIterable<readonly (Request | FxError)[]>): AsyncGenerator<readonly BulkAnswer[]> {
     const uncommitted = new Uncommitted();
     for await (const chunk of lines) {
-      const requests = chunk.map(readable);
-      yield await this.#store.read(requests.filter(isRequest), (view) => {
+      yield await this.#tried(chunk.map(readable), uncommitted);
+    }
+  }
+
+  /** Answers lines of a dry run. If the store meets damage in what they need, each half is tried by itself, as in a commit. */
+  async #tried(lines: readonly (Request | FxError)[], uncommitted: Uncommitted): Promise<BulkAnswer[]> {
+    try {
+      return await this.#store.read(lines.filter(isRequest), (view) => {
         const decisions = new Decisions(view, { ...this.#rules(), newId: () => "" }, uncommitted);
-        return requests.map((line) => (isRequest(line) ? decisions.decide(line) : line));
+        return lines.map((line) => (isRequest(line) ? decisions.decide(line) : line));
       });
+    } catch (error) {
+      if (!(error instanceof DamagedLedger)) throw error;
+      if (lines.length === 1) return [error];
+      const middle = Math.ceil(lines.length / 2);
+      return [
+        ...(await this.#tried(lines.slice(0, middle), uncommitted)),
+        ...(await this.#tried(lines.slice(middle), uncommitted)),
+      ];
     }
   }
 

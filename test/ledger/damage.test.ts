@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { ListedAccount } from "../../src/core/account.ts";
 import { pln } from "../../src/core/currency.ts";
+import { FxError } from "../../src/core/errors.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
 import { decodeEntry } from "../../src/ledger/rows.ts";
 import { LedgerService } from "../../src/ledger/service.ts";
@@ -11,6 +12,7 @@ import { exported } from "../support/bookkeeping.ts";
 import { damageable, type Edit, editsOf, outcomeOf, withoutIds } from "../support/damage.ts";
 import { acceptance, adult, decimal, fixedRates, now, opening, table, terms } from "../support/fixture.ts";
 import { tableOf } from "../support/rates.ts";
+import { dryRunOf } from "../support/service.ts";
 
 const [mine, neighbours, closed] = [adult(0), adult(1), adult(2)];
 const later = tableOf("109/C/NBP/2026", "2026-06-08");
@@ -57,6 +59,11 @@ async function reads(service: LedgerService, { reversed }: Filled): Promise<Reco
     "a repeated key": await outcomeOf(service.exchange(bought)),
     "a repeated key of a refusal": await outcomeOf(service.exchange(refused)),
     opening: await outcomeOf(service.createAccount(opening({ index: 0, pln: "7" }))),
+    "the neighbour's line of a dry run": await outcomeOf(
+      dryRunOf(service, [cash("deposit", mine), cash("deposit", neighbours)]).then(([, answer]) =>
+        answer instanceof FxError ? Promise.reject(answer) : answer,
+      ),
+    ),
     "the neighbour's account": await outcomeOf(service.account(neighbours)),
     "the neighbour's statement": await outcomeOf(
       service.statement(neighbours, { limit: 20, cursor: undefined }),

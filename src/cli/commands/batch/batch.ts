@@ -102,6 +102,7 @@ async function runBatch(context: Context, path: string, options: BatchOptions): 
   const prepared = { batch, service, today, table };
   if (isAsked) {
     await carryOut(context, { dryRun: true }, { ...prepared, isPreview: true });
+    if (context.exit !== 0) return;
     write(stderr, "");
     if (!(await context.questions.confirm("Carry it out?"))) throw new Declined();
   }
@@ -118,7 +119,10 @@ interface Prepared {
   readonly isPreview: boolean;
 }
 
-/** @throws FxError rate-changed, if the rate table is replaced during the preview */
+/**
+ * Sets the exit of the command, unless it is for a preview that can be carried out.
+ * @throws FxError rate-changed, if the rate table is replaced during the preview
+ */
 async function carryOut(
   context: Context,
   {
@@ -159,9 +163,10 @@ async function carryOut(
     if (!(await report.take(results))) runner.stop();
   }
   const exit = report.finish(runner, signal);
-  if (!isPreview) context.exit = exit;
-  else if (runner.isTableReplaced)
+  if (isPreview && runner.isTableReplaced)
     throw new FxError("rate-changed", "The rate table was replaced during the preview. Nothing was done.");
+  // Lines that would be refused do not keep the others from being done.
+  if (!isPreview || runner.isStopped) context.exit = exit;
 }
 
 function* firstOf<T>(items: Iterable<T>, most: number): Generator<T> {

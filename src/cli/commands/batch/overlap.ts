@@ -1,7 +1,7 @@
 import { LineKeys, type LineRequest } from "../../../batch/keys.ts";
 import { requestBehind, requestText } from "../../../core/change.ts";
 import type { CalendarDate } from "../../../core/date.ts";
-import { FxError } from "../../../core/errors.ts";
+import { FxError, undecided } from "../../../core/errors.ts";
 import type { ExchangeService } from "../../../core/service.ts";
 import { timeText, writeJson, writeText } from "../../terminal/output.ts";
 import type { Screen } from "../../terminal/terminal.ts";
@@ -26,7 +26,9 @@ const madeKey = /^(b[\w-]{3})[\w-]{16}(?::\d+)?$/;
 
 /**
  * Finds out whether most lines of a file were done by one other batch: the file may be a corrected or a longer version
- * of that one, and most of it would be done a second time.
+ * of that one, and most of it would be done a second time. An account that cannot be read, as one that is damaged, counts
+ * as one without entries.
+ * @throws FxError if no account can be read
  */
 export async function findOverlap(
   batch: Batch,
@@ -35,14 +37,16 @@ export async function findOverlap(
 ): Promise<Overlap | undefined> {
   const sample = sampleOf(topRequests(batch, today));
   const overlaps = new Map<string, Overlap>();
+  const failures: FxError[] = [];
   for (let start = 0; start < sample.length; start += concurrency) {
     const group = sample.slice(start, start + concurrency);
-    const found = await Promise.all(group.map((request) => batchesThatDid(request, service)));
+    const found = await Promise.all(group.map((request) => batchesThatDid(request, service, failures)));
     for (const [batch, time] of found.flatMap((times) => [...times])) {
       const { lines = 0, last = time } = overlaps.get(batch) ?? {};
       overlaps.set(batch, { lines: lines + 1, among: sample.length, last: last > time ? last : time });
     }
   }
+  if (failures.length > 0 && failures.length === sample.length) throw failures[0];
   const [most] = [...overlaps.values()].sort((a, b) => b.lines - a.lines);
   return most !== undefined && most.lines * 2 > sample.length ? most : undefined;
 }
@@ -87,10 +91,11 @@ function sampleOf<T>(items: readonly T[]): T[] {
 async function batchesThatDid(
   request: LineRequest,
   service: Pick<ExchangeService, "statement">,
+  failures: FxError[],
 ): Promise<ReadonlyMap<string, Date>> {
   const text = requestText(request);
   const found = new Map<string, Date>();
-  for (const entry of await newestOf(request, service)) {
+  for (const entry of await newestOf(request, service, failures)) {
     if (entry.key === request.key) return new Map();
     const [, batch] = madeKey.exec(entry.key ?? "") ?? [];
     if (batch === undefined || found.has(batch) || request.key.startsWith(batch)) continue;
@@ -99,11 +104,17 @@ async function batchesThatDid(
   return found;
 }
 
-async function newestOf({ pesel }: LineRequest, service: Pick<ExchangeService, "statement">) {
+async function newestOf(
+  { pesel }: LineRequest,
+  service: Pick<ExchangeService, "statement">,
+  failures: FxError[],
+) {
   try {
     return (await service.statement(pesel, { limit: newestEntries })).items;
   } catch (error) {
-    if (error instanceof FxError && error.code === "account-not-found") return [];
-    throw error;
+    if (!(error instanceof FxError)) throw error;
+    if (undecided.includes(error.code)) failures.push(error);
+    else if (error.code !== "account-not-found") throw error;
+    return [];
   }
 }

@@ -39,7 +39,7 @@ interface Summary {
   readonly doneBefore: object | null;
   /** The file of the refused lines. */
   readonly rejects: string | null;
-  /** Whether every line was sent. */
+  /** Whether every line was done or refused. */
   readonly complete: boolean;
   readonly hint: string | null;
   readonly exit: Exit;
@@ -132,7 +132,7 @@ export class Report {
 
   /** Writes the summary, which --quiet leaves out if all lines were done now. Returns the exit of the command. */
   finish(
-    { hasLeft, isTableReplaced }: Pick<BatchRunner, "hasLeft" | "isTableReplaced">,
+    { isStopped, isTableReplaced }: Pick<BatchRunner, "isStopped" | "isTableReplaced">,
     signal?: Signal,
   ): Exit {
     this.#progress.clear();
@@ -145,9 +145,8 @@ export class Report {
     }
     const { done, replayed, refused, failed, unknown } = this.#counts;
     // The lines that were not sent are not counted.
-    const isStopped =
-      hasLeft || failed + unknown > this.#ofAnotherToken || signal !== undefined || !this.#isOutputOpen;
-    const complete = !isStopped && problem === undefined;
+    const isCut = isStopped || !this.#isOutputOpen || problem !== undefined;
+    const complete = !isCut && failed + unknown === this.#ofAnotherToken;
     if (complete && done + replayed + refused === 0)
       tellWarning(this.#terminal, "The file has no lines.", json);
     const hints = this.#hints(complete, isTableReplaced);
@@ -170,7 +169,7 @@ export class Report {
     else {
       const shownHints = again === null ? hints : [again, ...hints];
       const text = [
-        recordText(screen, this.#summaryPairs(summary, before?.time)),
+        recordText(screen, this.#summaryPairs(summary, before?.time, isCut)),
         ...shownHints.map((hint) => proseText(screen, hint)),
       ].join("");
       writeSections(screen, text, dryRun ? this.#sumsText(screen) : "");
@@ -233,8 +232,9 @@ export class Report {
   }
 
   #summaryPairs(
-    { id, dryRun, done, replayed, refused, failed, unknown, rejects, complete }: Summary,
+    { id, dryRun, done, replayed, refused, failed, unknown, rejects }: Summary,
     first: Date | undefined,
+    isCut: boolean,
   ): Pairs {
     const seconds = (performance.now() - this.#start) / 1000;
     const lines = done + replayed + refused + failed + unknown;
@@ -253,7 +253,7 @@ export class Report {
       ...optional("first done", first && timeText(this.#terminal.stderr, first)),
       ...optional("rejects", rejects ?? undefined),
       ["took", duration(seconds)],
-      ...optional("stopped", complete ? undefined : "before the end"),
+      ...optional("stopped", isCut ? "before the end" : undefined),
     ];
   }
 

@@ -2,7 +2,7 @@ import { type KeyedLine, LineKeys } from "../../../batch/keys.ts";
 import type { BatchLine } from "../../../batch/line.ts";
 import { type DoneLine, doneLine, isOfAnotherToken } from "../../../batch/result.ts";
 import type { CalendarDate } from "../../../core/date.ts";
-import { FxError } from "../../../core/errors.ts";
+import { FxError, undecided } from "../../../core/errors.ts";
 import type { ExchangeOrder } from "../../../core/exchange.ts";
 import type { BulkAnswer, BulkLine, ExchangeService } from "../../../core/service.ts";
 import { describeFailure, type Failure, RequestFailed } from "../../errors.ts";
@@ -31,13 +31,15 @@ export interface BatchRun {
 
 /** Lines that are sent together: over HTTP, in one request. */
 const groupSize = 512;
+/** The most failures, without a line done between them, that are of these lines alone: a commit that fails has more. */
+const mostOfLines = 63;
 
 /** The exits of refusals, which say nothing about the lines that follow. */
 const refusals: readonly Exit[] = [3, 4, 5];
 
 /**
- * Carries out the lines of a batch. A refused line does not stop the rest, unless `stopOnError` is set; a failure of the
- * server or the store does.
+ * Carries out the lines of a batch. A line that is refused, or that fails by itself, as on a damaged account, does not stop
+ * the rest, unless `stopOnError` is set; a failure of the server or the store does.
  */
 export class BatchRunner {
   readonly #run: BatchRun;
@@ -46,6 +48,10 @@ export class BatchRunner {
   readonly #underWay: KeyedLine[] = [];
   #isStopping = false;
   #hasLeft = false;
+  #hasFailed = false;
+  /** Failures since the last line that was done. */
+  #failures = 0;
+  #results = 0;
   #isTableReplaced = false;
   #tellAnswered: () => void = () => {};
 
@@ -61,6 +67,7 @@ export class BatchRunner {
     for await (const answers of answered) {
       const lines = this.#underWay.splice(0, answers.length);
       const results = lines.map((line, index) => this.#resultOf(line, answers[index] as BulkAnswer));
+      this.#results += results.length;
       if (this.#underWay.length === 0) this.#tellAnswered();
       yield results;
     }
@@ -71,9 +78,10 @@ export class BatchRunner {
     this.#isStopping = true;
   }
 
-  /** Whether lines were left out, because the batch was stopped. */
-  get hasLeft(): boolean {
-    return this.#hasLeft;
+  /** Whether lines were left out, because the batch was stopped, or failed together. */
+  get isStopped(): boolean {
+    const isAllFailed = this.#failures > 0 && this.#failures === this.#results;
+    return this.#hasLeft || this.#hasFailed || isAllFailed;
   }
 
   /** Whether another rate table came into force after the preview. */
@@ -113,7 +121,10 @@ export class BatchRunner {
   }
 
   #resultOf(line: KeyedLine, answer: BulkAnswer): LineResult {
-    if (!("code" in answer)) return doneLine(line, answer);
+    if (!("code" in answer)) {
+      this.#failures = 0;
+      return doneLine(line, answer);
+    }
     if (answer.code === "rate-changed" && this.#isPinned(line)) return this.#replaced(line);
     if (isOfAnotherToken(line, answer)) {
       const failed = this.#failed(line, answer);
@@ -126,6 +137,7 @@ export class BatchRunner {
   /** The key of the line is still free, so it is not a line to correct but one to run again. */
   #replaced(line: KeyedLine): FailedLine {
     this.#isTableReplaced = true;
+    this.#hasFailed = true;
     this.stop();
     const message = "The rates have changed since the preview. Nothing was done.";
     const failure = { ...describeFailure(new FxError("rate-changed", message)), hint: null };
@@ -135,9 +147,13 @@ export class BatchRunner {
   #failed(line: KeyedLine, error: unknown): FailedLine {
     const failure = describeFailure(error);
     const isRefused = refusals.includes(failure.exit);
-    if (!isRefused) this.stop();
+    if (!isRefused) {
+      this.#failures += 1;
+      const isOfLine = undecided.some((code) => code === failure.code) && this.#failures <= mostOfLines;
+      this.#hasFailed ||= !isOfLine;
+    }
     // A kept refusal would stop each run again, and the rest would never be done.
-    else if (this.#run.stopOnError && !failure.replayed) this.#isStopping = true;
+    if (this.#hasFailed || (this.#run.stopOnError && !failure.replayed)) this.stop();
     const hint = failure.key === undefined ? failure.hint : "Run the same batch again to finish it.";
     const state = failure.key !== undefined ? "unknown" : isRefused ? "refused" : "failed";
     return { line, state, failure: { ...failure, hint } };

@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { DatabaseSync } from "@photostructure/sqlite";
 import { parse } from "csv-parse/sync";
 import { adult } from "../../../support/fixture.ts";
 import { newFolder } from "../../../support/folder.ts";
 import { type Ran, spawnFx } from "../../../support/run-fx.ts";
-import { runHere } from "../../../support/run-here.ts";
+import { openHere, runHere, serveHere } from "../../../support/run-here.ts";
 import { startServer } from "../../../support/server.ts";
+import { openHttpStandIn } from "../../../support/stand-in.ts";
 import { runAtTerminal } from "../../../support/terminal.ts";
 import { until } from "../../../support/until.ts";
 
@@ -44,6 +46,19 @@ test("fx batch stopped by Ctrl-C at its progress bar answers what is under way, 
   assert.match(again.stderr, new RegExp(`\ndone\t${lines - Number(done)}\ndone before\t${done}\n`));
   assert.equal(again.exit, 0);
   assert.equal(JSON.parse((await fx("audit --json")).stdout).entries, lines + 1);
+});
+
+test("fx batch that gets a signal after its last line was sent is complete, and exits with the signal's exit", async (t) => {
+  const server = await openHttpStandIn(t, (response) => {
+    child.kill("SIGINT");
+    const done = '{"line":1,"status":204,"receipt":"r","replayed":false}\n';
+    void until(() => output().stderr.includes("Stopping once")).then(() => response.end(done));
+  });
+  const { child, output, ended } = spawnFx(["batch", "-", "--id", "b", "--json", "--url", server.url]);
+  child.stdin.end(`name,surname,pesel,pln\nJan,Nowak,${adult()},1\n`);
+  const { exit, stderr } = await ended;
+  const { done, complete, hint } = JSON.parse(stderr.trimEnd().split("\n").at(-1) ?? "");
+  assert.deepEqual([done, complete, hint, exit], [1, true, null, 130]);
 });
 
 test("fx batch that is interrupted at its question says that nothing was done", async (t) => {
@@ -103,6 +118,32 @@ test("Dry runs and runs of 200 accounts pass a server with a limit of 100 reques
     400,
   );
 });
+
+for (const place of ["a store", "a server"]) {
+  test(`fx batch at ${place} with a line of a damaged account does all others, with and without an id`, async (t) => {
+    const { env, fx, write, path } = await desk(t);
+    await openHere(env.FX_URL, { index: 1 });
+    const ledger = new DatabaseSync(path("fx.db"));
+    ledger.exec(`update account set name = 'Eve' where pesel = ${adult(1)}`);
+    ledger.close();
+    const deposits = Array.from({ length: 1300 }, (_, nth) => `deposit,${adult(nth === 3 ? 1 : 0)},1,PLN`);
+    write("cash.csv", ["kind,pesel,amount,currency", ...deposits]);
+    const server = place === "a store" ? undefined : await serveHere({ FX_DB: env.FX_URL, FX_RATES: "demo" });
+    t.after(() => server?.stop());
+    const at = server === undefined ? "" : ` --url ${server.url}`;
+    for (const [id, done, replayed, failed, unknown, exit] of [
+      ["", 1299, 0, 0, 1, 8],
+      [" --id b", 1299, 0, 0, 1, 8],
+      [" --id b", 0, 1299, 0, 1, 8],
+      [" --id c --dry-run", 1299, 0, 1, 0, 7],
+    ] as const) {
+      const ran = await fx(`batch cash.csv --json${id}${at}`);
+      const told = JSON.parse(ran.stderr);
+      const counts = [told.done, told.replayed, told.failed, told.unknown, told.complete, ran.exit];
+      assert.deepEqual(counts, [done, replayed, failed, unknown, false, exit], id);
+    }
+  });
+}
 
 for (const separator of [",", ";"]) {
   test(`fx batch with refused lines writes no cell that a spreadsheet would run, and reads all of them back, between "${separator}"`, async (t) => {
