@@ -191,7 +191,7 @@ for (const adapter of adapters) {
       await fc.assert(sequences, { numRuns, endOnFailure: true, includeErrorInReport: true });
     }));
 
-  test(`A key of a long account, or of one opened again for another holder, has its first answer, over ${adapter.name}`, (t) =>
+  test(`A key keeps its first answer in a long account, and in one reopened for another holder, over ${adapter.name}`, (t) =>
     withServer(t, (server) => play(server, longAccount, 0)));
 }
 

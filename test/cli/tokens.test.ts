@@ -198,7 +198,7 @@ test("a file of tokens that is mounted by itself is refused once it was replaced
   }
 });
 
-test("fx serve --tokens takes what the file has while it runs, and while it is broken or gone what it had, and says so once for each", async (t) => {
+test("fx serve follows changes of its token file, and keeps the last good tokens while it is broken or gone, logging each once", async (t) => {
   const { file, create, token } = folder(t);
   const secret = await create("boss --role operator");
   const server = await startFx(["--rates", "demo", "--tokens", file, "--log-level", "info"]);

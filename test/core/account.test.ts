@@ -147,7 +147,7 @@ test("The balances of an account are 0 where a currency was never held", () => {
   assert.equal(balanceOf(filled([money(5n, "USD")]), pln), 0n);
 });
 
-test("The balances of an account hold each currency once, PLN first and then by symbol, whatever order they came in", () => {
+test("Balances have each currency once, PLN first, then by symbol", () => {
   fc.assert(
     fc.property(anyMoneys, (moneys) => {
       const codes = filled(moneys).balances.map(({ currency }) => currency);
@@ -174,7 +174,7 @@ test("The balances of an account are the sums of what was credited", () => {
   );
 });
 
-test("The balances of an account are as before once what was credited is debited, and the account given is left as it was", () => {
+test("A debit undoes the credit of the same amount, and changes no account in place", () => {
   fc.assert(
     fc.property(anyMoneys, anyMoney, (moneys, more) => {
       const account = filled([...moneys, { ...more, minor: 0n }]);

@@ -547,7 +547,7 @@ describe("a change is read", () => {
   });
 });
 
-test("A request is refused before its account is looked at if its number, its table or its pair is wrong in itself", () => {
+test("An unreadable amount, table name or currency pair is refused before the account is looked up", () => {
   const long = decimal("0.1234567890123456789");
   for (const kind of entryKinds) requireReadable(examples[kind][0]);
   const wrong: readonly [EntryKind, object, code: string][] = [

@@ -87,7 +87,7 @@ describe("the text of an entry", () => {
     );
   });
 
-  test("The text of an entry is refused with a number, a list or null in the place of a text, and with a text in the place of a number", () => {
+  test("The text of an entry is refused if a member has the wrong type", () => {
     const fields = [
       ...["id", "pesel", "kind", "key", "by", "name", "surname", "reverses", "note"],
       ...["side", "table", "tableId", "effectiveDate", "sequence", "time"],

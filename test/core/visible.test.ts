@@ -11,7 +11,7 @@ function allCharacters(): string[] {
   return characters;
 }
 
-test("Text for a reader has an escape for each character that no name may have, and leaves every other as it is", () => {
+test("Text from elsewhere is shown with the characters that no name may have as escapes, and otherwise unchanged", () => {
   for (const character of allCharacters()) {
     const shown = visible(character);
     if (unfit.test(character)) assert.match(shown, /^(\\[nrt]|(\\u[0-9a-f]{4}){1,2})$/);

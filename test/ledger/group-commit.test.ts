@@ -73,7 +73,7 @@ describe("a group commit", () => {
     assert.equal(service.commits.waiting, 0);
   });
 
-  test("A group commit takes what arrives during a commit into the next one, and answers nobody before it is durable", async () => {
+  test("Requests that arrive during a commit share the next one, and nobody is answered before it is durable", async () => {
     const { service, store, commits } = await start(3);
     const stalled = stalls(store);
     const settled: string[] = [];

@@ -113,7 +113,7 @@ describe("a refresh", () => {
     assert.deepEqual(told, [older.no, newer.no]);
   });
 
-  test("Refreshes come after growing, jittered pauses while the bank fails, and after short ones again when it has answered", async () => {
+  test("While the bank fails, refreshes back off with jitter; an answer resets the pause", async () => {
     const bank = await standIn();
     const rates = await openLive(bank, { retryMs: 8, refreshMs: 32 });
     for (const longest of [8, 16, 32, 32]) {

@@ -202,7 +202,7 @@ describe("fx serve", () => {
     assert.equal(exit, 0);
   });
 
-  test("a log that nobody reads keeps fx serve neither from answering nor from ending, and lines that were lost are counted", async (t) => {
+  test("A log that nobody reads blocks neither answers nor the stop of fx serve, and lost lines are counted", async (t) => {
     const { child, output } = spawnFx(["serve", "--port", "0", "--rates", "demo"]);
     t.after(() => child.kill("SIGKILL"));
     await until(() => output().stdout.includes("/docs\n"));
