@@ -11,7 +11,7 @@ import {
   accountUrl,
   balancesUrl,
   type DeskRequest,
-  type ExchangeTerms,
+  type ExchangeTermsJson,
   exchange,
   type Name,
   quoteUrl,
@@ -186,7 +186,7 @@ export class Desk extends Watched {
   /** Reads the account and the price, and then shows the exchange, to be confirmed, with the price in sight if that has moved. */
   async askExchange(
     pesel: string,
-    terms: ExchangeTerms,
+    terms: ExchangeTermsJson,
     was = this.#priceInSight(pesel, terms),
   ): Promise<void> {
     const url = quoteUrl(terms);
@@ -199,7 +199,7 @@ export class Desk extends Watched {
   }
 
   /** The price that the teller knows of: of the order that is asked about or was refused, or else of the ticket. */
-  #priceInSight(pesel: string, terms: ExchangeTerms): QuoteJson | undefined {
+  #priceInSight(pesel: string, terms: ExchangeTermsJson): QuoteJson | undefined {
     const { at, message } = this.customer(pesel);
     const refused = message !== undefined && "quote" in message ? message.quote : undefined;
     const quote = at?.stage === "asking" ? at.was : (at?.order.quote ?? refused);

@@ -36,7 +36,7 @@ export interface DeskRequest {
 }
 
 /** An exchange before it is priced. */
-export interface ExchangeTerms {
+export interface ExchangeTermsJson {
   readonly from: string;
   readonly to: string;
   readonly side: "toBuy" | "toSell";
@@ -61,12 +61,12 @@ export function accountIn(answer: object, pesel: string): ListedAccountJson {
   return { pesel, name: "", surname: "", currencies: (answer as HouseJson)[place] };
 }
 
-export function quoteUrl({ from, to, side, amount }: ExchangeTerms): string {
+export function quoteUrl({ from, to, side, amount }: ExchangeTermsJson): string {
   return urlOf("api/quote", { from, to, [side]: amount });
 }
 
 /** The exchange that a quote is the price of. */
-export function termsOf({ sold, bought, side }: QuoteJson): ExchangeTerms {
+export function termsOf({ sold, bought, side }: QuoteJson): ExchangeTermsJson {
   const { amount } = side === "toBuy" ? bought : sold;
   return { from: sold.symbol, to: bought.symbol, side, amount };
 }

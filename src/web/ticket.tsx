@@ -9,7 +9,7 @@ import { Button, Facts, Sum, Unread } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, useWrong } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
 import type { Read } from "./reads.ts";
-import { type ExchangeTerms, quoteUrl } from "./requests.ts";
+import { type ExchangeTermsJson, quoteUrl } from "./requests.ts";
 import { fill } from "./texts.ts";
 
 const pauseMs = 150;
@@ -122,7 +122,7 @@ function useQuote(url: string | undefined): Read<QuoteJson> {
 }
 
 /** The price. It has its place before it is known, so that nothing moves when it comes. */
-function Price({ account, terms }: TicketProps & { readonly terms: ExchangeTerms | undefined }) {
+function Price({ account, terms }: TicketProps & { readonly terms: ExchangeTermsJson | undefined }) {
   const { texts, format } = useApp();
   const customer = useCustomer(account.pesel);
   const { message } = customer;

@@ -11,7 +11,7 @@ import { Reads } from "../../src/web/reads.ts";
 import {
   cash,
   change,
-  type ExchangeTerms,
+  type ExchangeTermsJson,
   reversal,
   trading,
   tradingNumber,
@@ -97,7 +97,7 @@ function serverOf(scheduler: fc.Scheduler, fateOf: () => Fate) {
 
 const few = (deed: string, count: number) => Array.from({ length: count }, () => deed);
 const customers = ["1", "2"] as const;
-const buy1: ExchangeTerms = { from: "PLN", to: "USD", side: "toBuy", amount: 1 };
+const buy1: ExchangeTermsJson = { from: "PLN", to: "USD", side: "toBuy", amount: 1 };
 const pln5 = { symbol: "PLN", amount: 5 };
 /** Questions that a teller has the desk ask. */
 const questions = {
