@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { addDays, startOfDay } from "../../src/core/date.ts";
 import { entryKinds } from "../../src/core/journal.ts";
@@ -14,7 +13,7 @@ import { isWholeExport } from "../../src/wire/export-files.ts";
 import { engines } from "../support/adapters.ts";
 import { type Balances, bookkeepers, exported, shortest } from "../support/bookkeeping.ts";
 import { chanceFrom } from "../support/chance.ts";
-import { seedEveryKind, seededAccounts, seededPesels, wildNote } from "../support/every-kind.ts";
+import { seedEveryKind, seededAccounts, seededPesels } from "../support/every-kind.ts";
 import { adult, fixedRates, opening, table, terms, tradedRates } from "../support/fixture.ts";
 import { instead } from "../support/instead.ts";
 import { everyPage, refuses } from "../support/service.ts";
@@ -197,37 +196,6 @@ describe("an export", () => {
     );
   });
 
-  test("An export has a note in JSON as it is, and in CSV so that no spreadsheet takes it for a formula", async () => {
-    const json = await exported(service, { format: "ndjson", full: true });
-    assert.ok(json.split("\n").some((line) => line !== "" && JSON.parse(line).note === wildNote));
-    const [head, ...rows] = parse(await exported(service, { format: "csv", full: true })) as string[][];
-    assert.equal(
-      head?.join(),
-      "id,time,date,kind,customer,table,reverses,pesel,key,by,name,surname,note,account,amount,currency",
-    );
-    const notes = new Set(rows.map((row) => row[12]));
-    assert.ok(notes.has(`'${wildNote}`) && notes.has(`slip: ${wildNote}`));
-    const own = openSqlite(":memory:");
-    const ledger = new LedgerService(own, fixedRates());
-    for (const [index, name] of ["=1", "+1", "-1+1", "@a", "a;=1", 'a"b'].entries()) {
-      await ledger.createAccount(opening({ index, name }));
-    }
-    const written = parse(await exported(ledger, { format: "csv", full: true })) as string[][];
-    assert.deepEqual(
-      [...new Set(written.slice(1, -1).map((row) => row[10]))],
-      ["'=1", "'+1", "'-1+1", "'@a", "a;'=1", 'a"b'],
-    );
-  });
-
-  test("An export by days has their entries, by the calendar of Warsaw, both days included", async () => {
-    const request = { format: "ndjson", from: "2026-05-30", to: "2026-05-31" } as const;
-    const lines = (await exported(service, request)).trim().split("\n");
-    const times = lines.flatMap((line) => JSON.parse(line).time ?? []);
-    assert.equal(times[0], "2026-05-29T22:00:00.000Z");
-    assert.match(times.at(-1), /^2026-05-31T21:/);
-    assert.equal(JSON.parse(lines.at(-1) ?? "").entries, times.length);
-  });
-
   for (const { format, missing, check, balances } of bookkeepers) {
     test(`An export of every kind of entry in every currency is right for ${format}, with the balances of fx`, {
       skip: missing,
@@ -243,14 +211,6 @@ describe("an export", () => {
       }
     });
   }
-
-  test("An export as of a time has what was there then", async () => {
-    const { items } = await service.statement(adult(2), { limit: 100 });
-    const at = items[10]?.time as Date;
-    const lines = (await exported(service, { format: "ndjson", at })).trim().split("\n");
-    const ids = lines.flatMap((line) => JSON.parse(line).id ?? []);
-    assert.equal(ids.at(-1), items[10]?.id);
-  });
 
   test("An export has what was there when it began, and orders go on meanwhile", async () => {
     const store = openSqlite(":memory:");

@@ -8,7 +8,7 @@ import type { Store } from "../../src/ledger/store.ts";
 import { adult, decimal, opening, table, tradedRates } from "./fixture.ts";
 
 /** A note with everything that another file format could take for syntax. */
-export const wildNote = '=cmd|"a", b; date:2020-13-41 | {c} \\u0041 (d) [2020-01-01] #e ^f ł';
+const wildNote = '=cmd|"a", b; date:2020-13-41 | {c} \\u0041 (d) [2020-01-01] #e ^f ł';
 
 /**
  * Fills a ledger with entries of every kind in every currency, of `customers` customers, from 2026-05-29 on. Afterwards

@@ -12,7 +12,6 @@ export const noon = new Date("2026-06-09T10:00:00Z");
 export const minute = 60_000;
 export const older = publishedOf("108/C/NBP/2026", "2026-06-08", { USD: [4, 4.08] });
 export const newer = publishedOf("109/C/NBP/2026", "2026-06-09", { USD: [4.01, 4.09] });
-export const leaped = publishedOf("109/C/NBP/2026", "2026-06-09", { USD: [8, 8.16] });
 export const json = (...tables: (object | string)[]) =>
   tables.map((table) => (typeof table === "string" ? table : JSON.stringify(table)));
 /** Short limits, for a bank that does not answer in time. */

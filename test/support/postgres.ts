@@ -117,7 +117,7 @@ export async function inTransaction(
 }
 
 /** Runs `work` on its own connection. Uncommitted changes are rolled back. */
-export async function withClient<T>(url: string, work: (run: Database["run"]) => Promise<T>): Promise<T> {
+async function withClient<T>(url: string, work: (run: Database["run"]) => Promise<T>): Promise<T> {
   const client = new pg.Client(url);
   // If the server ends the connection, the running query fails; that is enough.
   client.on("error", () => {});

@@ -3,8 +3,6 @@ import { Readable } from "node:stream";
 import type { Change, Request } from "../../src/core/change.ts";
 import type { CurrencyCode } from "../../src/core/currency.ts";
 import { type ErrorCode, FxError } from "../../src/core/errors.ts";
-import type { Exchange } from "../../src/core/exchange.ts";
-import type { Receipt } from "../../src/core/journal.ts";
 import { maskPesels } from "../../src/core/mask.ts";
 import { formatMoney, type Money } from "../../src/core/money.ts";
 import type { Pesel } from "../../src/core/pesel.ts";
@@ -21,16 +19,6 @@ import {
 } from "../../src/core/service.ts";
 import { decimal } from "./fixture.ts";
 import { instead } from "./instead.ts";
-
-/** The receipt of an entry that must be an exchange. */
-export async function exchangeReceipt(
-  service: Pick<ExchangeService, "receipt">,
-  id: string,
-): Promise<Receipt & Exchange> {
-  const entry = await service.receipt(id);
-  assert.ok(entry.kind === "exchange" && entry.exchange !== undefined);
-  return { ...entry, ...entry.exchange };
-}
 
 /** Asserts a refusal with this code and message, and returns the error. */
 export async function refuses(
