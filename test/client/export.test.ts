@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { openHttpService } from "../../src/client/http-service.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { refuses } from "../support/service.ts";
-import { openStandIn, problemAnswer, rawAnswer } from "../support/stand-in.ts";
+import { openStandIn, rawAnswer } from "../support/stand-in.ts";
 
 const whole = "id,time\na,b\nend of export: 1 entries,\n";
 const type = "Content-Type: text/csv; charset=utf-8";
@@ -35,18 +35,5 @@ describe("an export over HTTP", () => {
 
   test("An export whose connection breaks after its last line is whole", async () => {
     assert.equal(await asked(unfinished(whole)), whole);
-  });
-
-  test("A refused export fails with the server's error", async () => {
-    await refuses(asked(problemAnswer(503, "overloaded")), "overloaded");
-  });
-
-  test("An export from a server that is not fx fails, saying so", async () => {
-    await refuses(asked(rawAnswer(404)), "unreachable", /is not fx \(status 404, text\/html\)/);
-    await refuses(asked(rawAnswer(200)), "unreachable", /is not fx \(status 200, text\/html\)/);
-  });
-
-  test("An export that gets no answer fails as unreachable", async () => {
-    await refuses(asked("die"), "unreachable");
   });
 });

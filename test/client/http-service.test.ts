@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { FxError } from "../../src/core/errors.ts";
+import type { ExchangeService } from "../../src/core/service.ts";
+import { encodeProblem } from "../../src/wire/problem.ts";
 import { exported } from "../support/bookkeeping.ts";
 import { clientOf } from "../support/client.ts";
 import { adult, opening, terms } from "../support/fixture.ts";
@@ -109,14 +111,26 @@ describe("a question whose answer is lost", () => {
 });
 
 describe("where something answers that is not fx", () => {
-  test("A question that something else than fx answers says what answered", async (t) => {
+  const exportOf = (service: ExchangeService) => exported(service, { format: "csv" });
+
+  test("A question or an export that something else than fx answers says what answered", async (t) => {
+    const message = /^What answers at http:\S+ is not fx \(status \d+, text\/html\)\.$/;
     for (const answer of [html(200), html(404), html(500), html(302)]) {
       const { url } = await openHttpStandIn(t, answer);
-      await assert.rejects(clientOf(t, url).account(pesel), (error) => {
-        assert.ok(error instanceof FxError && error.code === "unreachable");
-        assert.match(error.message, /^What answers at http:\S+ is not fx \(status \d+, text\/html\)\.$/);
-        return true;
-      });
+      for (const ask of [(service: ExchangeService) => service.account(pesel), exportOf]) {
+        await assert.rejects(ask(clientOf(t, url)), { code: "unreachable", message });
+      }
+    }
+  });
+
+  test("An export that is refused or gets no answer fails as a question does", async (t) => {
+    const refused = json(encodeProblem(new FxError("overloaded", "Too many."), "1"), 503);
+    for (const [answer, code] of [
+      [refused, "overloaded"],
+      [drop, "unreachable"],
+    ] as const) {
+      const { url } = await openHttpStandIn(t, answer);
+      await assert.rejects(exportOf(clientOf(t, url)), { code });
     }
   });
 
@@ -188,12 +202,7 @@ describe("what is sent", () => {
 
 test("A read whose query no server takes is refused as invalid-request, without being sent", async (t) => {
   const { url, requests } = await openHttpStandIn(t, json({}));
-  const service = clientOf(t, url);
-  for (const read of [
-    () => service.statement(pesel, { limit: 10, from: "2026-06-02", to: "2026-06-01" }),
-    () => service.statement(pesel, { limit: 10, key: "a key" }),
-  ]) {
-    await assert.rejects(read(), { name: "FxError", code: "invalid-request" });
-  }
+  const read = clientOf(t, url).statement(pesel, { limit: 10, key: "a key" });
+  await assert.rejects(read, { name: "FxError", code: "invalid-request" });
   assert.equal(requests.length, 0);
 });

@@ -55,18 +55,6 @@ test("an entry is told apart by its kind", async () => {
   }
 });
 
-test("every operation says what it does, and which success, which fault of the request and which of fx it has", () => {
-  for (const { operationId, summary, description, responses } of listed) {
-    assert.ok(summary.length > 0 && description.length > 0, operationId);
-    for (const status of [/^2/, /^400$/, /^500$/]) {
-      assert.ok(
-        Object.keys(responses).some((known) => status.test(known)),
-        `${operationId} ${status}`,
-      );
-    }
-  }
-});
-
 test("paths are relative to where the document comes from, or to the prefix", () => {
   assert.deepEqual(document.servers, [{ url: "/" }]);
   assert.deepEqual(openApiDocument("1.2.3", { prefix: "/fx" }).servers, [{ url: "/fx" }]);
