@@ -6,7 +6,7 @@ import { conforms } from "../support/document.ts";
 import { adult } from "../support/fixture.ts";
 import { type HttpRequest, isProblem, send } from "../support/http.ts";
 import { getRequest, headOf, openConnection } from "../support/raw-connection.ts";
-import { pathOf } from "../support/requests.ts";
+import { bodies, pathOf } from "../support/requests.ts";
 import { startServer } from "../support/server.ts";
 
 const holder = adult(1);
@@ -17,16 +17,10 @@ test("A wrong PESEL in the path is refused by every operation", async () => {
   const operationsOnPeople = Object.entries<Operation>(operations).filter(([, { path }]) =>
     path.includes("{pesel}"),
   );
-  const body = {
-    exchange: { pesel: holder, from: "PLN", to: "USD", toSell: 10 },
-    ...Object.fromEntries(["deposit", "withdraw"].map((id) => [id, { amount: 5, currency: "PLN" }])),
-    ...Object.fromEntries(["blockAccount", "unblockAccount"].map((id) => [id, { reason: "a slip" }])),
-    rename: { name: "Jan", surname: "Nowak" },
-  } as Record<string, object>;
   for (const [id, operation] of operationsOnPeople) {
     for (const pesel of ["1", "a".repeat(8000)]) {
       const query = id === "statementFile" ? "?format=csv" : "";
-      const request = operation.method === "POST" ? { body: body[id] ?? {} } : {};
+      const request = operation.method === "POST" ? { body: bodies[id] } : {};
       const path = pathOf(operation, { pesel }) + query;
       isProblem(await send(server.url, operation.method, path, request), "invalid-pesel");
     }
