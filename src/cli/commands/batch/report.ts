@@ -39,7 +39,7 @@ interface Summary {
   readonly doneBefore: object | null;
   /** The file of the refused lines. */
   readonly rejects: string | null;
-  /** Whether every line was done or refused. */
+  /** Whether every line was sent and decided. */
   readonly complete: boolean;
   readonly hint: string | null;
   readonly exit: Exit;
