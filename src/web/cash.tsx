@@ -9,11 +9,13 @@ import { AllOfIt, AmountField, CurrencyField, Field, useWrong } from "./field.ts
 import { typedAmount } from "./format.ts";
 import { Changes } from "./question.tsx";
 import { cash, renaming } from "./requests.ts";
-import { fill } from "./texts.ts";
 
 interface CashProps {
   readonly account: ListedAccountJson;
 }
+
+/** Whether the form was open last: a teller opens it once for all customers. */
+let wasOpened = false;
 
 /** Money over the counter, the holder's name, and the end of the account. */
 export function Cash({ account }: CashProps) {
@@ -21,12 +23,15 @@ export function Cash({ account }: CashProps) {
   const mayClose = useMay("operator");
   const { pesel, blocked = false } = account;
   const { sum, note, name, surname } = desk.draft(pesel);
-  const [isOpened, setOpened] = useState(Boolean(sum || note || name || surname));
+  const [isOpened, setOpened] = useState(wasOpened || Boolean(sum || note || name || surname));
   return (
     <details
       class="card cash"
       open={isOpened}
-      onToggle={({ currentTarget }) => setOpened(currentTarget.open)}
+      onToggle={({ currentTarget }) => {
+        wasOpened = currentTarget.open;
+        setOpened(wasOpened);
+      }}
     >
       <summary>{texts.cash}</summary>
       <form noValidate>
@@ -55,7 +60,7 @@ interface CashFieldsProps {
 
 /** The fields for cash that comes to an account or leaves it, with a button for each. */
 export function CashFields({ account, deposit, withdraw }: CashFieldsProps) {
-  const { desk, texts, format } = useApp();
+  const { desk, texts } = useApp();
   const { pesel, currencies } = account;
   const isOut = desk.isOut(pesel);
   const draft = desk.draft(pesel);
@@ -69,7 +74,6 @@ export function CashFields({ account, deposit, withdraw }: CashFieldsProps) {
   const most = { symbol: currency, amount: isLimited ? heldOf(account, currency) : 0 };
   const wrong = "fault" in amount ? texts.amountFault[amount.fault] : undefined;
   const [fault, refuse] = useWrong(draft, wrong);
-  const isMore = isLimited && !isOut && "amount" in amount && amount.amount > most.amount;
   const ask = (kind: "deposit" | "withdrawal") => {
     if ("fault" in amount) return refuse();
     const money = { symbol: currency, amount: amount.amount };
@@ -99,11 +103,6 @@ export function CashFields({ account, deposit, withdraw }: CashFieldsProps) {
             <Button label={withdraw} onClick={() => ask("withdrawal")} />
             <AllOfIt {...most} onChoice={(all) => edit({ sum: all })} />
           </>
-        )}
-        {isMore && (
-          <span class="muted" role="status">
-            {fill(texts.onlyHeld, format.money(most))}
-          </span>
         )}
       </p>
     </fieldset>

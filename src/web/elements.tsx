@@ -4,7 +4,7 @@ import type { MoneyJson } from "../wire/fields.ts";
 import { useApp, useFailureText } from "./app.ts";
 import type { Format } from "./format.ts";
 import type { Read } from "./reads.ts";
-import { fill } from "./texts.ts";
+import { fill, type Language, type Texts } from "./texts.ts";
 
 /** A button that submits no form, with a text on it. */
 export function Button({ label, ...rest }: JSX.IntrinsicElements["button"] & { readonly label: string }) {
@@ -13,6 +13,18 @@ export function Button({ label, ...rest }: JSX.IntrinsicElements["button"] & { r
       {label}
     </button>
   );
+}
+
+interface LanguageButtonProps {
+  readonly texts: Texts;
+  readonly language: Language;
+  readonly onClick: () => void;
+}
+
+/** Changes to the other language, in whose words it is labelled. */
+export function LanguageButton({ texts, language, onClick }: LanguageButtonProps) {
+  const other = language === "en" ? "pl" : "en";
+  return <Button label={texts.language} class="plain" lang={other} onClick={onClick} />;
 }
 
 interface Column {

@@ -36,8 +36,9 @@ export function Finder({ onSearch, onFound, onNew }: FinderProps) {
     onFound(pesel);
   };
   const find = () => {
-    const url = searchUrl(typed);
-    setFault(url === undefined ? texts.moreLetters : undefined);
+    const url = searchUrl(typed, mayOpen);
+    const tooShort = mayOpen ? texts.moreLetters : texts.onlyPesel;
+    setFault(url === undefined ? tooShort : undefined);
     onSearch();
     if (url === undefined) return search.stop();
     search.run(
@@ -87,12 +88,14 @@ export function Finder({ onSearch, onFound, onNew }: FinderProps) {
   );
 }
 
-/** The address that answers a search; undefined if too little is typed. */
-function searchUrl(typed: string): string | undefined {
+/** The address that answers a search; undefined if too little is typed, or a name that the caller may not search for. */
+function searchUrl(typed: string, maySearchNames: boolean): string | undefined {
   const digits = digitsOf(typed);
   if (/^\d{11}$/.test(digits)) return accountUrl(digits);
   const isShort = /\d/.test(digits) || [...digits].length < fewestLetters;
-  return isShort ? undefined : urlOf("api/users", { name: typed.trim(), limit: mostFound });
+  return isShort || !maySearchNames
+    ? undefined
+    : urlOf("api/users", { name: typed.trim(), limit: mostFound });
 }
 
 interface FoundProps {

@@ -3,7 +3,7 @@ import type { RatesJson } from "../wire/rates.ts";
 import type { ReadyJson } from "../wire/server.ts";
 import { isRefusal } from "./answers.ts";
 import { useApp, useFailureText, useGet, useMay } from "./app.ts";
-import { Button, Unread } from "./elements.tsx";
+import { Button, LanguageButton, Unread } from "./elements.tsx";
 import { ageInDays } from "./format.ts";
 import { ChangeTrading } from "./operator/trading.tsx";
 import { viewsOf } from "./place.ts";
@@ -42,12 +42,7 @@ export function Header({ ratesRead, onLanguage, onLock }: HeaderProps) {
           <a href="docs" target="_blank" rel="noreferrer">
             {texts.apiDocs}
           </a>
-          <Button
-            label={texts.language}
-            class="plain"
-            lang={language === "en" ? "pl" : "en"}
-            onClick={onLanguage}
-          />
+          <LanguageButton {...{ texts, language }} onClick={onLanguage} />
           {caller.name !== null && (
             <button type="button" class="plain" onClick={onLock}>
               {texts.lock}{" "}

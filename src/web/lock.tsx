@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Desk } from "./desk.ts";
-import { Button } from "./elements.tsx";
+import { Button, LanguageButton } from "./elements.tsx";
 import { Field } from "./field.tsx";
 import { mayHavePin, mostWrongPins, type Session } from "./session.ts";
-import { fill, type Texts } from "./texts.ts";
+import { fill, type Language, type Texts } from "./texts.ts";
 
 const idleMs = 10 * 60_000;
 const lookMs = 5000;
@@ -29,6 +29,8 @@ interface LockProps {
   readonly session: Session;
   readonly desk: Desk;
   readonly texts: Texts;
+  readonly language: Language;
+  readonly onLanguage: () => void;
 }
 
 const leastPinLength = 4;
@@ -40,7 +42,7 @@ function wrongPinText(stage: Session["stage"], left: number, texts: Texts): stri
 }
 
 /** The page's only content while it is locked: asks for the PIN, the token, or a click. */
-export function Lock({ session, desk, texts }: LockProps) {
+export function Lock({ session, desk, texts, language, onLanguage }: LockProps) {
   const { stage, wrongPins, isRefused } = session;
   const [token, setToken] = useState("");
   const [pin, setPin] = useState("");
@@ -93,6 +95,7 @@ export function Lock({ session, desk, texts }: LockProps) {
         {stage === "pin" && (
           <Button label={texts.anotherToken} class="plain" onClick={() => session.forget()} />
         )}
+        <LanguageButton {...{ texts, language }} onClick={onLanguage} />
       </form>
     </main>
   );

@@ -98,8 +98,8 @@ interface NotBegunProps {
 /** Says why the page cannot begin. */
 function NotBegun({ failure, texts, language }: NotBegunProps) {
   useEffect(() => {
-    // A busy server says itself when it is asked again.
-    if (failure instanceof FxError && failure.retryAfterSeconds !== undefined) return undefined;
+    // Without an answer, or with the server's word for when, it is read again anyway.
+    if (!(failure instanceof FxError) || failure.retryAfterSeconds !== undefined) return undefined;
     const timer = setTimeout(() => reads.refresh(), retryMs);
     return () => clearTimeout(timer);
   }, [failure]);
@@ -118,7 +118,7 @@ const emptyCounter: Place = { view: "counter", pesel: undefined, isOpening: fals
 
 function Page() {
   const { changeLanguage, ...speech } = useLanguage();
-  const { texts } = speech;
+  const { texts, language } = speech;
   const [chosen, setPlace] = useState(emptyCounter);
   useWatched(session, desk, reads, batch, audit);
   const isOpen = session.stage === "open";
@@ -129,7 +129,7 @@ function Page() {
     batch.handOver();
     setPlace(emptyCounter);
   }, [caller.value?.name]);
-  if (!isOpen) return <Lock {...{ session, desk, texts }} />;
+  if (!isOpen) return <Lock {...{ session, desk, texts, language }} onLanguage={changeLanguage} />;
   if (caller.failure !== undefined && caller.value === undefined) {
     return <NotBegun failure={caller.failure} {...speech} />;
   }

@@ -22,6 +22,9 @@ interface CachedRead {
   ended: Promise<void>;
 }
 
+/** The pause after an attempt without an answer. */
+const retrySeconds = 10;
+
 /** The state of a read that was not begun. */
 export const unasked: Read<never> = {
   value: undefined,
@@ -108,8 +111,8 @@ export class Reads extends Watched {
       const refusal = failure instanceof FxError ? failure : undefined;
       const isGone = refusal !== undefined && isOfRequest(refusal.code);
       this.#set(entry, { ...unasked, value: isGone ? undefined : before, failure, time });
-      // A server that is busy says when to ask again.
-      const wait = refusal?.retryAfterSeconds;
+      // A server that is busy says when to ask again; one that does not answer is asked until it does.
+      const wait = refusal === undefined ? retrySeconds : refusal.retryAfterSeconds;
       if (wait !== undefined) setTimeout(() => !signal.aborted && this.#start(url, entry), wait * 1000);
     }
   }

@@ -14,7 +14,7 @@ import { rateText } from "./ticket.tsx";
 
 /** The labels of the money that left the account and of what came to it, which say who gave it to whom. */
 function movementLabels({ kind }: EntryJson, texts: Texts): readonly [string, string] {
-  if (kind === "exchange") return [texts.customerSold, texts.customerBought];
+  if (kind === "exchange") return [texts.customerPaid, texts.customerReceived];
   return kind === "reversal" ? [texts.out, texts.in] : [texts.paidOut, texts.paidIn];
 }
 

@@ -7,17 +7,18 @@ import type { Texts } from "./texts.ts";
  * this `data-key`.
  */
 export const shortcuts = [
-  { keys: "Alt+S", code: "KeyS", label: "search" },
-  { keys: "Alt+N", code: "KeyN", label: "newAccount" },
-  { keys: "Alt+A", code: "KeyA", label: "amount" },
-  { keys: "Alt+T", code: "KeyT", label: "statement" },
-] as const satisfies readonly { keys: string; code: string; label: keyof Texts }[];
+  { keys: "Alt+S", label: "search" },
+  { keys: "Alt+N", label: "newAccount" },
+  { keys: "Alt+A", label: "amount" },
+  { keys: "Alt+T", label: "statement" },
+] as const satisfies readonly { keys: string; label: keyof Texts }[];
 
 export function useShortcuts(page: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (!event.altKey || event.ctrlKey || event.metaKey) return;
-      const shortcut = shortcuts.find(({ code }) => code === event.code);
+      // On a Mac, and with AltGr, Alt with a letter types another one.
+      const shortcut = shortcuts.find(({ keys }) => keys === `Alt+${event.key.toUpperCase()}`);
       const target = page.current?.querySelector<HTMLElement>(`[data-key="${shortcut?.label}"]`);
       if (shortcut === undefined || !target) return;
       event.preventDefault();

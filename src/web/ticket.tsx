@@ -81,11 +81,12 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
         onClick={() => edit({ from: to, to: from })}
       />
       <CurrencyField codes={codes} label={texts.to} value={to} onValue={(value) => edit({ to: value })} />
-      <div class="sides">
+      <div class="sides" role="radiogroup" aria-label={texts.amountThat}>
+        <span aria-hidden="true">{texts.amountThat}</span>
         {(["toBuy", "toSell"] as const).map((each) => (
           <label key={each}>
             <input type="radio" name="side" checked={side === each} onChange={() => edit({ side: each })} />
-            {each === "toBuy" ? texts.buy : texts.sell}
+            {each === "toBuy" ? texts.receives : texts.pays}
           </label>
         ))}
         <AllOfIt
@@ -114,8 +115,13 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
 /** The price of what is typed, once nobody has typed for a moment. */
 function useQuote(url: string | undefined): Read<QuoteJson> {
   const [asked, setAsked] = useState<string>();
+  const { reads } = useApp();
   useEffect(() => {
-    const timer = setTimeout(() => setAsked(url), pauseMs);
+    const timer = setTimeout(() => {
+      setAsked(url);
+      // A price is quoted while trading is suspended, too; the rates say so.
+      if (url !== undefined) void reads.fresh("api/rates").catch(() => {});
+    }, pauseMs);
     return () => clearTimeout(timer);
   }, [url]);
   return useGet<QuoteJson>(asked === url ? asked : undefined);

@@ -101,6 +101,7 @@ function Sheet({ till, typed: [typed, edit] }: SheetProps) {
   const rowOf = (symbol: string, amounts: Typed) => {
     const { came, went, expected, difference, isIdle } = amountsOf(till, symbol, amounts);
     const shown = (amount: number | undefined) => (amount === undefined ? "" : format.amount(amount, symbol));
+    const words = difference ? (difference > 0 ? texts.surplus : texts.shortage) : "{}";
     const box = (field: keyof Typed) => (
       <AmountField
         key={field}
@@ -111,7 +112,11 @@ function Sheet({ till, typed: [typed, edit] }: SheetProps) {
         onValue={(value) => edit(symbol, { ...amounts, [field]: value })}
       />
     );
-    const off = <span class={difference ? "bad" : ""}>{shown(difference)}</span>;
+    const off = (
+      <span class={difference ? "bad" : ""}>
+        {difference !== undefined && fill(words, shown(difference))}
+      </span>
+    );
     const cells = [symbol, box("float"), shown(came), shown(went), shown(expected), box("counted"), off];
     // It is not printed where nothing moved and nothing is typed.
     return { key: symbol, class: isIdle ? "idle" : undefined, cells };

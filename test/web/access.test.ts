@@ -112,6 +112,9 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     await enter(page, "fxt_wrong");
     await page.getByRole("alert").getByText("does not accept this token").waitFor();
     await hasFocus(page.getByLabel("Access token"));
+    await page.getByRole("button", { name: "Polski" }).click();
+    await page.getByLabel("Token dostępu").waitFor();
+    await page.getByRole("button", { name: "English" }).click();
     await page.getByLabel("PIN to unlock with (optional)").fill("12");
     await enter(page, tokens.teller);
     const said = await page
@@ -263,6 +266,10 @@ describe("the page of a server that takes tokens", { skip: noBrowser }, () => {
     const { page } = await visit(t, server.url);
     const { exchange, newAccount, balances, amount } = parts(page);
     await enter(page, tokens.viewer);
+    const { search, alert } = parts(page);
+    await search.fill("Nowak");
+    await search.press("Enter");
+    await alert.getByText("Type a whole PESEL.").waitFor();
     await find(page, anna, "Anna Nowak");
     await balances.waitFor();
     await entriesOn(page, 3);

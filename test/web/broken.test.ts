@@ -146,6 +146,27 @@ describe("an answer that is broken", { skip: noBrowser }, () => {
     assert.equal(await search.inputValue(), "", "the form for the next customer would begin with this PESEL");
   });
 
+  test("Alt with a letter goes to a part of the page unless the keyboard types another letter so", async (t) => {
+    const { page } = await visit(t, server.url);
+    const isTaken = (key: string) =>
+      page.evaluate(
+        `!dispatchEvent(new KeyboardEvent("keydown", { key: "${key}", code: "KeyS", altKey: true, cancelable: true }))`,
+      );
+    await parts(page).search.waitFor();
+    assert.deepEqual([await isTaken("s"), await isTaken("ś")], [true, false]);
+  });
+
+  test("The form for cash stays open for the next customer, and says nothing of the balance to who pays in", async (t) => {
+    const { page } = await visit(t, server.url);
+    await find(page, anna.pesel, anna.name);
+    await page.getByText("Cash and corrections").click();
+    await find(page, "75061598768", "Jan Kowalski");
+    await page.getByLabel("Sum").fill("999999");
+    await page.getByRole("button", { name: "Deposit" }).click();
+    await page.locator(".asked").waitFor();
+    assert.equal(await page.getByText("The account has only").count(), 0);
+  });
+
   test("Too little money and an amount that cannot be read are told while one types, and all of a balance is put in at a click", async (t) => {
     const { page, changes } = await visit(t, server.url);
     const { amount, sell } = parts(page);

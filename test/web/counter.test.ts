@@ -85,9 +85,9 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await openAccount(page, { pesel: adult(2), first: "Adam", surname: "Bąk", initial: "10000" });
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1 000,50" });
     await confirm.click();
-    await receipt.getByText("Customer bought").waitFor();
+    await receipt.getByText("Customer received").waitFor();
     const told =
-      /Customer sold\s*[\d,.]+\sPLN\s*Customer bought\s*1,000\.50\sUSD\s*Rate\s*1\sUSD = [\d.]+\sPLN/;
+      /Customer paid\s*[\d,.]+\sPLN\s*Customer received\s*1,000\.50\sUSD\s*Rate\s*1\sUSD = [\d.]+\sPLN/;
     assert.match(await receipt.innerText(), told);
     await balancesAre(page, { USD: "1,000.50" });
     await ask(page, { from: "USD", to: "PLN", side: "Sell", amount: "1000.50" });
@@ -262,7 +262,7 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Yes, do it" }).click();
     assert.equal(await entriesOn(page, 5), 5);
     await balancesAre(page, { PLN: "130.00", USD: "0.00" });
-    const surname = page.getByRole("textbox", { name: "New family name" });
+    const surname = page.getByRole("textbox", { name: "New surname" });
     for (const [typed, fault] of [
       ["", "Type the first name and the surname."],
       ["  ", "Type the first name and the surname."],

@@ -238,7 +238,7 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel: adult(52), first: "Ewa", surname: "Panna" });
     await page.getByText("Cash and corrections").click();
-    await page.getByRole("textbox", { name: "New family name" }).fill("Mężatka");
+    await page.getByRole("textbox", { name: "New surname" }).fill("Mężatka");
     await page.route("**/name", (route) => route.abort());
     await page.getByRole("button", { name: "Save the name" }).click();
     await parts(page).doIt.click();
@@ -639,10 +639,10 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
       assert.match(ticket, new RegExp(`Customer receives ${amount}(\\.00)? ${to}`));
       assert.match(ticket, new RegExp(`1 ${to} = `));
       await confirm.click();
-      await receipt.getByText("Customer bought").waitFor();
+      await receipt.getByText("Customer received").waitFor();
       await eventually(
         () => receipt.innerText(),
-        (text) => new RegExp(`Customer bought\\s+${amount}(\\.00)?\\s${to}`).test(text),
+        (text) => new RegExp(`Customer received\\s+${amount}(\\.00)?\\s${to}`).test(text),
       );
       await page.evaluate(translate);
     }

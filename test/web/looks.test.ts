@@ -207,7 +207,7 @@ describe("the page", { skip: noBrowser }, () => {
     await page.getByRole("heading", { name: "Ewa Klawisz" }).waitFor();
     await tabTo("To");
     await keyboard.type("EUR");
-    await tabTo("Customer buys");
+    await tabTo("receives");
     await keyboard.press("ArrowRight");
     await tabTo("Amount");
     await keyboard.type("100");

@@ -205,7 +205,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await page.getByRole("textbox", { name: "Counted PLN" }).fill(String(expected - 1));
     const shown = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2 }).format(expected);
     const [, , , expects, , difference] = await cells();
-    assert.deepEqual([expects, difference], [shown, "−1.00"]);
+    assert.deepEqual([expects, difference], [shown, "−1.00 (shortage)"]);
     await page.evaluate(`globalThis.print = () => { document.title = "printed"; }`);
     await postTo(server.url, `user/${adult(16)}/withdrawals`, { amount: 1, currency: "PLN" });
     await page.getByRole("button", { name: "Print" }).click();

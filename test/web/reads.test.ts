@@ -125,6 +125,21 @@ describe("what the page reads", () => {
     assert.equal(loads, 1);
   });
 
+  test("A read without an answer is repeated after ten seconds", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const answers = [new NoAnswer(), "a"];
+    const get = async <T>() => {
+      const answer = answers.shift();
+      if (answer instanceof Error) throw answer;
+      return answer as T;
+    };
+    const reads = new Reads({ get });
+    reads.use("a");
+    await until(() => reads.get("a").failure !== undefined);
+    t.mock.timers.tick(10_000);
+    await until(() => reads.get("a").value === "a");
+  });
+
   test("An answer stays with its time when no other comes, and goes when the server says that it is not there", async () => {
     const gone = new FxError("account-not-found", "None.");
     const answers: unknown[] = [7, new NoAnswer(), gone];

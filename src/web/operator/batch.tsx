@@ -235,7 +235,11 @@ function LinesNotDone({ results, state, caption }: LinesNotDoneProps) {
         columns={[figures(texts.line), { label: texts.pesel, class: "figures" }, texts.why]}
         rows={lines.slice(0, shownLines).map(({ line, error }) => ({
           key: line.number,
-          cells: [format.count(line.number), maskPesels(line.pesel ?? "–"), faultText(error)],
+          cells: [
+            format.count(line.number),
+            maskPesels(line.pesel ?? "–").replace(/(?<=\d{6})\d/g, "*"),
+            faultText(error),
+          ],
         }))}
       />
       {lines.length > shownLines && <p class="muted">{texts.more}</p>}
