@@ -3,7 +3,7 @@ import { useId, useState } from "preact/hooks";
 import type { MoneyJson } from "../wire/fields.ts";
 import { useApp } from "./app.ts";
 import { Button } from "./elements.tsx";
-import { isSurelyWrong, typedAmount } from "./format.ts";
+import { cannotBecomeValid, typedAmount } from "./format.ts";
 import { endsBeforeItBegins, type TypedPeriod } from "./period.ts";
 import { fill } from "./texts.ts";
 
@@ -88,7 +88,7 @@ export function AmountField({ currency, zero = false, isTold = false, ...field }
   const { texts } = useApp();
   const { value } = field;
   const amount = typedAmount(value, currency, { zero });
-  const isFaulty = "fault" in amount && !isTold && isSurelyWrong(value, amount.fault);
+  const isFaulty = "fault" in amount && !isTold && cannotBecomeValid(value, amount.fault);
   return (
     <Field {...field} inputMode="decimal" fault={isFaulty ? texts.amountFault[amount.fault] : undefined} />
   );

@@ -8,10 +8,10 @@ function digitsIn(currency: string): number {
   return minorUnitDigits(currency as CurrencyCode) ?? 2;
 }
 
-/** Numbers and dates as the reader writes them. */
+/** Formats numbers and dates in the reader's locale. */
 export class Format {
   readonly locale: string;
-  // A formatter takes a hundred times as long to make as to use.
+  // Cached: creating an Intl formatter costs about 100 times its use.
   readonly #numbers = new Map<string, Intl.NumberFormat>();
   readonly #dates = new Map<string, Intl.DateTimeFormat>();
 
@@ -28,7 +28,7 @@ export class Format {
     return this.#number(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
   }
 
-  /** An amount as somebody would type it: without groups. */
+  /** For an input field: no group separators. */
   typed(value: number, currency: string): string {
     return this.#number(value, { minimumFractionDigits: digitsIn(currency), useGrouping: false });
   }
@@ -76,9 +76,9 @@ export class Format {
     return this.#date(text, { dateStyle: "medium", timeZone: "UTC" });
   }
 
-  /** A day on an axis; where it shows years, the month and the year. */
-  day(text: string, isOfYears: boolean): string {
-    const rest = isOfYears ? ({ year: "numeric" } as const) : ({ day: "numeric" } as const);
+  /** An axis label: day and month, or month and year if the axis spans years. */
+  day(text: string, spansYears: boolean): string {
+    const rest = spansYears ? ({ year: "numeric" } as const) : ({ day: "numeric" } as const);
     return this.#date(text, { month: "short", timeZone: "UTC", ...rest });
   }
 
@@ -153,8 +153,8 @@ export function typedAmount(typed: string, currency: string, { zero = false } = 
   return { amount };
 }
 
-/** Whether an amount is surely wrong, however it is typed on: "1 00" and "0," may become right. */
-export function isSurelyWrong(typed: string, fault: AmountFault): boolean {
+/** Whether no further typing can make it valid. "1 00" and "0," can become valid. */
+export function cannotBecomeValid(typed: string, fault: AmountFault): boolean {
   if (fault === "missing") return false;
   const mayGoOn = /^([\d\s]*[.,]?0*|\d{1,3}([.,]\d{3})+[.,]?\d{0,2})$/;
   return !(fault === "notANumber" || fault === "notPositive") || !mayGoOn.test(typed);
@@ -170,7 +170,7 @@ export function warsawTime(now: Date): string {
   return clockIn(now).slice(0, 16).replace(" ", "T");
 }
 
-/** When the clocks in Poland show `time`; of an hour that they show twice, the first. */
+/** Converts Warsaw local time to an instant; in the repeated hour at the end of DST, the first one. */
 export function instantOf(time: string): Date {
   const instant = (hoursAhead: number) => new Date(Date.parse(`${time}Z`) - hoursAhead * 3_600_000);
   const inSummer = instant(2);

@@ -2,7 +2,7 @@ import { includes, type Role } from "../wire/role.ts";
 
 export type View = "counter" | "position" | "till" | "audit" | "batch";
 
-/** The place in sight: a view and, at the counter, who is served or whose account is being opened. */
+/** The view shown and, at the counter, the customer served or being opened. */
 export interface Place {
   readonly view: View;
   readonly pesel: string | undefined;

@@ -9,7 +9,7 @@ import {
   type AmountFault,
   Format,
   instantOf,
-  isSurelyWrong,
+  cannotBecomeValid,
   typedAmount,
   warsawTime,
 } from "../../src/web/format.ts";
@@ -119,7 +119,7 @@ describe("the page's words", () => {
     const open = ["", "0", "0,", "0.0", "1", "1 0", "1 00", "12,", "1 000,5"];
     const isTold = (typed: string) => {
       const read = typedAmount(typed, "USD");
-      return "fault" in read && isSurelyWrong(typed, read.fault);
+      return "fault" in read && cannotBecomeValid(typed, read.fault);
     };
     assert.deepEqual([told.map(isTold), open.map(isTold)], [told.map(() => true), open.map(() => false)]);
     const written = fc.double({ min: 0.01, max: 9e6, noNaN: true }).map((value) => value.toFixed(2));
@@ -127,7 +127,7 @@ describe("the page's words", () => {
       fc.property(written, (text) => {
         for (let end = 0; end <= text.length; end += 1) {
           const read = typedAmount(text.slice(0, end), "USD");
-          assert.ok(!("fault" in read) || !isSurelyWrong(text.slice(0, end), read.fault as AmountFault));
+          assert.ok(!("fault" in read) || !cannotBecomeValid(text.slice(0, end), read.fault as AmountFault));
         }
       }),
     );
@@ -146,7 +146,7 @@ describe("the page's words", () => {
           assert.ok(
             !("fault" in read) ||
               read.fault === "ambiguous" ||
-              !isSurelyWrong(shown.slice(0, end), read.fault),
+              !cannotBecomeValid(shown.slice(0, end), read.fault),
           );
         }
       }),
