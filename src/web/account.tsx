@@ -4,9 +4,9 @@ import { useApp, useGet, useMay } from "./app.ts";
 import { Balances } from "./balances.tsx";
 import { Blocked } from "./blocked.tsx";
 import { Cash } from "./cash.tsx";
-import { Part, Unread } from "./elements.tsx";
+import { Part, ReadState } from "./elements.tsx";
 import { groupedPesel } from "./format.ts";
-import { Asked } from "./question.tsx";
+import { PendingOrder } from "./question.tsx";
 import { ReceiptInSight } from "./receipt.tsx";
 import { accountUrl } from "./requests.ts";
 import { Statement } from "./statement.tsx";
@@ -24,8 +24,8 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
   if (account === undefined) {
     return (
       <>
-        <Unread read={loaded} />
-        <Asked pesel={pesel} />
+        <ReadState read={loaded} />
+        <PendingOrder pesel={pesel} />
       </>
     );
   }
@@ -41,7 +41,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
         {isClosed && <p class="tag">{texts.closedAccount}</p>}
         {isBlocked && <p class="tag">{texts.blockedTag}</p>}
       </div>
-      <Unread read={loaded} />
+      <ReadState read={loaded} />
       <div class="service">
         <div class="work">
           {isClosed && <p class="card">{mayMove ? texts.reopenHint : texts.closedAccount}</p>}
@@ -60,7 +60,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
           )}
         </div>
         <div class="state">
-          <Asked pesel={pesel} />
+          <PendingOrder pesel={pesel} />
           <ReceiptInSight pesel={pesel} />
           <Part>
             <Balances currencies={account.currencies} />

@@ -1,6 +1,6 @@
 import type { StatementJson } from "../wire/entries.ts";
 import { useApp, useGet, useMay } from "./app.ts";
-import { Facts, Unread } from "./elements.tsx";
+import { Facts, ReadState } from "./elements.tsx";
 import { Changes } from "./question.tsx";
 import { accountUrl } from "./requests.ts";
 import { pageSize } from "./statement.tsx";
@@ -39,5 +39,5 @@ function Block({ path, cursor }: { readonly path: string; readonly cursor?: stri
     );
   }
   const next = page.value?.next ?? undefined;
-  return next === undefined ? <Unread read={page} /> : <Block path={path} cursor={next} />;
+  return next === undefined ? <ReadState read={page} /> : <Block path={path} cursor={next} />;
 }

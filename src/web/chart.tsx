@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RateHistoryJson } from "../wire/rates.ts";
 import { useApp, useGet } from "./app.ts";
-import { Button, Unread } from "./elements.tsx";
+import { Button, ReadState } from "./elements.tsx";
 import { useFocusReturn } from "./focus.ts";
 import { fill } from "./texts.ts";
 
@@ -63,7 +63,7 @@ export function History({ code, onClose }: { readonly code: string; readonly onC
         ))}
         <Button label={texts.close} class="plain" onClick={onClose} />
       </div>
-      <Unread read={history} />
+      <ReadState read={history} />
       {history.value !== undefined && history.value.rates.length > 0 && (
         <BidAndAsk rates={history.value.rates} />
       )}

@@ -1,7 +1,7 @@
 import { longestLastLine } from "../wire/export-files.ts";
 import { NoAnswer } from "./answers.ts";
 import { useApp, useTask } from "./app.ts";
-import { Button, Unread } from "./elements.tsx";
+import { Button, ReadState } from "./elements.tsx";
 import { saveFile } from "./save.ts";
 
 interface DownloadProps {
@@ -31,7 +31,7 @@ export function Download({ label, title, url, name, type, isEnd = () => true }: 
   return (
     <>
       <Button label={label} title={title} aria-busy={task.isLoading} onClick={save} />
-      {task.failure !== undefined && <Unread read={task} />}
+      {task.failure !== undefined && <ReadState read={task} />}
     </>
   );
 }

@@ -161,7 +161,7 @@ export function Tile({ label, value, isBad = false, title }: TileProps) {
 }
 
 /** The state of a read in place of its value or above it: loading, or the failure and the age of the value. */
-export function Unread({ read: { value, failure, isLoading, time } }: { readonly read: Read<unknown> }) {
+export function ReadState({ read: { value, failure, isLoading, time } }: { readonly read: Read<unknown> }) {
   const { format, texts } = useApp();
   const failureText = useFailureText();
   if (failure !== undefined) {

@@ -4,7 +4,7 @@ import type { ListedAccountJson } from "../wire/accounts.ts";
 import { urlOf } from "./answers.ts";
 import { useApp, useMay, useTask } from "./app.ts";
 import { emptyDraft, newHolder } from "./desk.ts";
-import { Button, Unread } from "./elements.tsx";
+import { Button, ReadState } from "./elements.tsx";
 import { digitsOf, groupedPesel } from "./format.ts";
 import { accountUrl } from "./requests.ts";
 
@@ -80,7 +80,7 @@ export function Finder({ onSearch, onFound, onNew }: FinderProps) {
         )}
       </form>
       {fault !== undefined && <p role="alert">{fault}</p>}
-      <Unread read={search} />
+      <ReadState read={search} />
       {found?.length === 0 && <p role="alert">{texts.noneFound}</p>}
       {found !== undefined && found.length > 1 && <Found users={found} onChoice={choose} />}
       {search.value?.next != null && <p role="status">{texts.moreFound}</p>}

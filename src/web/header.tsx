@@ -3,7 +3,7 @@ import type { RatesJson } from "../wire/rates.ts";
 import type { ReadyJson } from "../wire/server.ts";
 import { isRefusal } from "./answers.ts";
 import { useApp, useFailureText, useGet, useMay } from "./app.ts";
-import { Button, LanguageButton, Unread } from "./elements.tsx";
+import { Button, LanguageButton, ReadState } from "./elements.tsx";
 import { ageInDays } from "./format.ts";
 import { ChangeTrading } from "./operator/trading.tsx";
 import { viewsOf } from "./place.ts";
@@ -83,7 +83,7 @@ function Banners({ ratesRead }: { readonly ratesRead: Read<unknown> }) {
       {expires !== null && Date.parse(expires) - Date.now() <= dayMs && (
         <p class="banner warn">{fill(texts.tokenExpires, format.time(expires))}</p>
       )}
-      {ratesRead.value !== undefined && <Unread read={ratesRead} />}
+      {ratesRead.value !== undefined && <ReadState read={ratesRead} />}
       <RatesBanner failure={ratesRead.failure} />
       {noNewer && <p class="banner warn">{fill(texts.noNewerTable, noNewer)}</p>}
     </>

@@ -111,18 +111,18 @@ function useMessageText(): (message: Message, quote?: QuoteJson) => string {
   };
 }
 
-interface AskedProps {
+interface PendingOrderProps {
   readonly pesel: string;
   /** The only kind of order that is shown; without it, every kind is. */
   readonly kind?: Order["kind"] | undefined;
 }
 
 /** The question about an order until it is settled, and the message about it. */
-export function Asked({ pesel, kind }: AskedProps) {
+export function PendingOrder({ pesel, kind }: PendingOrderProps) {
   return <AskedOf key={pesel} {...{ pesel, kind }} />;
 }
 
-function AskedOf({ pesel, kind }: AskedProps) {
+function AskedOf({ pesel, kind }: PendingOrderProps) {
   const { at, message } = useCustomer(pesel);
   const messageText = useMessageText();
   const asker = useAsker(at && keyOf(at));
@@ -144,7 +144,7 @@ function useAsker(key: string | undefined): Element | null {
   return last.current.asker;
 }
 
-interface QuestionProps extends AskedProps {
+interface QuestionProps extends PendingOrderProps {
   readonly asker: Element | null;
 }
 

@@ -4,7 +4,7 @@ import type { EntryJson } from "../wire/entries.ts";
 import { isOfBlock, movedBy, noteOf } from "../wire/statement-csv.ts";
 import { useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
 import { Download } from "./download.tsx";
-import { Button, type Fact, Facts, Part, Unread } from "./elements.tsx";
+import { Button, type Fact, Facts, Part, ReadState } from "./elements.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
@@ -90,7 +90,7 @@ function Receipt({ entry, onClose }: ReceiptProps) {
         {texts.receipt} · {texts.kind[entry.kind]}
       </h3>
       <Facts class="figures" of={facts} />
-      {newest.failure !== undefined && <Unread read={newest} />}
+      {newest.failure !== undefined && <ReadState read={newest} />}
       <Signatures ofHouse={housePlaceOf(entry.pesel) !== undefined} />
       <div class="actions">
         <Button

@@ -8,7 +8,7 @@ import { isOfBlock, movedBy, noteOf } from "../wire/statement-csv.ts";
 import { urlOf } from "./answers.ts";
 import { type App, useApp, useGet, useMay, useTask } from "./app.ts";
 import { Download } from "./download.tsx";
-import { Button, Columns, Facts, figures, Sum, Unread } from "./elements.tsx";
+import { Button, Columns, Facts, figures, ReadState, Sum } from "./elements.tsx";
 import { PeriodFields } from "./field.tsx";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
@@ -70,7 +70,7 @@ export function Statement({ account }: { readonly account: AccountJson }) {
           </>
         )}
       </div>
-      <Unread read={[printed, saved].find(({ failure }) => failure !== undefined) ?? first} />
+      <ReadState read={[printed, saved].find(({ failure }) => failure !== undefined) ?? first} />
       {isPeriod && shown !== undefined && <PeriodEnds period={period} ends={shown} />}
 
       <table aria-label={texts.statement} class="entries">
@@ -153,7 +153,7 @@ function LaterPages({ pesel, path, period, cursor }: LaterPagesProps) {
       ))}
       <tfoot ref={end} hidden={next === null}>
         <tr>
-          <td>{page.failure === undefined ? texts.loading : <Unread read={page} />}</td>
+          <td>{page.failure === undefined ? texts.loading : <ReadState read={page} />}</td>
         </tr>
       </tfoot>
     </>

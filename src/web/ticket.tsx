@@ -5,7 +5,7 @@ import { useApp, useCodes, useCustomer, useGet } from "./app.ts";
 import { heldOf } from "./balances.tsx";
 import { orderOf } from "./customer.ts";
 import type { Draft } from "./desk.ts";
-import { Button, Facts, Sum, Unread } from "./elements.tsx";
+import { Button, Facts, ReadState, Sum } from "./elements.tsx";
 import { AllOfIt, AmountField, CurrencyField, useWrong } from "./field.tsx";
 import { type Format, typedAmount } from "./format.ts";
 import type { Read } from "./reads.ts";
@@ -166,7 +166,7 @@ function Price({ account, terms }: TicketProps & { readonly terms: ExchangeTerms
             </>
           )}
         </p>
-        {read.failure !== undefined && <Unread read={read} />}
+        {read.failure !== undefined && <ReadState read={read} />}
       </div>
       {isTyped && cost !== undefined && cost > held.amount && (
         <p class="fault" role="status">

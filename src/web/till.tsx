@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { TillJson } from "../wire/ledger.ts";
 import { urlOf } from "./answers.ts";
 import { useApp, useCashCodes, useGet, useMay, useTask } from "./app.ts";
-import { Button, Facts, figures, Table, Unread } from "./elements.tsx";
+import { Button, Facts, figures, ReadState, Table } from "./elements.tsx";
 import { AmountField, Field } from "./field.tsx";
 import { sum, typedAmount, warsawTime } from "./format.ts";
 import { Letterhead } from "./paper.tsx";
@@ -79,7 +79,7 @@ export function Till() {
             onClick={() => newest.run(() => reads.fresh(url))}
           />
         </div>
-        <Unread read={read} />
+        <ReadState read={read} />
         {read.time !== undefined && (
           <p role="status">{fill(texts.readAt, format.time(read.time.toISOString()))}</p>
         )}

@@ -3,16 +3,16 @@ import { type HousePlace, houseNumber, housePlaces } from "../../core/house.ts";
 import { useApp, useGet } from "../app.ts";
 import { Balances } from "../balances.tsx";
 import { CashFields } from "../cash.tsx";
-import { Part, Unread } from "../elements.tsx";
+import { Part, ReadState } from "../elements.tsx";
 import { ChoiceField } from "../field.tsx";
-import { Asked } from "../question.tsx";
+import { PendingOrder } from "../question.tsx";
 import { ReceiptInSight } from "../receipt.tsx";
 import { accountIn, balancesUrl } from "../requests.ts";
 import { Statement } from "../statement.tsx";
 
 /**
- * The house's own money: a form, its balances and its statement. Its entries are orders of the desk, by the numbers of the
- * house's accounts: one without an answer outlives this view, and none is begun beside it.
+ * The house's own money: form, balances, statement. Its requests go through Desk under the house's account numbers, so
+ * one without an answer survives leaving this view and blocks a second.
  */
 export function HouseCash() {
   const { desk, texts } = useApp();
@@ -50,9 +50,9 @@ export function HouseCash() {
           </form>
         </div>
         <div class="state">
-          <Asked pesel={pesel} />
+          <PendingOrder pesel={pesel} />
           <ReceiptInSight pesel={pesel} />
-          <Unread read={read} />
+          <ReadState read={read} />
           {account !== undefined && <Balances currencies={account.currencies} />}
         </div>
       </div>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { PositionJson } from "../../wire/ledger.ts";
 import { useApp, useGet, usePlnAtBid } from "../app.ts";
-import { Button, figures, Table, Tile, Unread } from "../elements.tsx";
+import { Button, figures, ReadState, Table, Tile } from "../elements.tsx";
 import { Field } from "../field.tsx";
 import { instantOf, warsawTime } from "../format.ts";
 import { fill } from "../texts.ts";
@@ -55,7 +55,7 @@ export function Position() {
           <Button label={texts.now} aria-pressed={at === undefined} onClick={() => setTypedTime("")} />
           <Button label={texts.refresh} aria-busy={isLoading} onClick={() => reads.refresh("api/position")} />
         </div>
-        {isFuture ? <p role="alert">{texts.notYet}</p> : <Unread read={read} />}
+        {isFuture ? <p role="alert">{texts.notYet}</p> : <ReadState read={read} />}
         {value !== undefined && (
           <>
             {failure === undefined && time !== undefined && (

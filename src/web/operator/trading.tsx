@@ -1,6 +1,6 @@
 import { useApp } from "../app.ts";
 import { Button } from "../elements.tsx";
-import { Asked } from "../question.tsx";
+import { PendingOrder } from "../question.tsx";
 import { trading, tradingNumber } from "../requests.ts";
 
 /** The suspension of trading, which every counter notices, and the question about it and about its end. */
@@ -11,7 +11,7 @@ export function Trading() {
       <h2>{texts.trading}</h2>
       <p class="muted">{texts.tradingIntro}</p>
       <p class="actions">{rates !== undefined && !rates.suspension && <ChangeTrading kind="suspension" />}</p>
-      <Asked pesel={tradingNumber} />
+      <PendingOrder pesel={tradingNumber} />
     </section>
   );
 }
