@@ -115,6 +115,16 @@ export class Desk extends Watched {
     return orderOut(this.customer(pesel)) !== undefined;
   }
 
+  /** Whether there is an order, a question or a typed text that goes with the page. */
+  get isInUse(): boolean {
+    const isTyped = ({ amount, sum, note, name, surname, pesel }: Draft) =>
+      [amount, sum, note, name, surname, pesel].some(Boolean);
+    return (
+      [...this.#customers.values()].some(({ at }) => at !== undefined) ||
+      [...this.#drafts.values()].some(isTyped)
+    );
+  }
+
   /** The outcomes that the teller has not seen. */
   get outcomes(): readonly Outcome[] {
     return this.#outcomes;

@@ -60,7 +60,7 @@ const audit = new AuditJob(api);
 function askBeforeUnload(): void {
   addEventListener("beforeunload", (event) => {
     const isBusy = batch.state.step === "working" || audit.progress !== undefined;
-    if (desk.out.length > 0 || isBusy) event.preventDefault();
+    if (desk.isInUse || isBusy) event.preventDefault();
   });
 }
 

@@ -12,6 +12,7 @@ import {
   cash,
   change,
   type ExchangeTermsJson,
+  opening,
   reversal,
   trading,
   tradingNumber,
@@ -347,7 +348,9 @@ describe("what is under way at the counter", () => {
     const server = promptServer();
     const desk = new Desk(server, new Reads(server), storage());
     const typed = { name: "Jan", surname: "Nowy", amount: "7" };
+    assert.equal(desk.isInUse, false);
     desk.edit("1", typed);
+    assert.equal(desk.isInUse, true);
     const entry = { id: "e", kind: "deposit", time: "2026-06-08T12:00:00Z" } as EntryJson;
     for (const reason of ["wrong sum", "wrong currency"]) {
       await desk.ask("1", reversal("1", entry));
@@ -361,6 +364,10 @@ describe("what is under way at the counter", () => {
     }
     assert.deepEqual(desk.draft("1"), { ...emptyDraft, ...typed });
     assert.deepEqual(desk.draft("2"), emptyDraft);
+    desk.edit("1", emptyDraft);
+    assert.equal(desk.isInUse, false);
+    desk.askAtOnce(opening("3", { name: "Jan", surname: "Nowy" }, 0));
+    assert.equal(desk.isInUse, true);
   });
 
   test("A form for cash keeps its currency after a booking; the house's one has what was typed in either place", async () => {

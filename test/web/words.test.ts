@@ -7,9 +7,9 @@ import { answerCodes, FxError } from "../../src/core/errors.ts";
 import { notLater } from "../../src/ledger/chain.ts";
 import {
   type AmountFault,
+  cannotBecomeValid,
   Format,
   instantOf,
-  cannotBecomeValid,
   typedAmount,
   warsawTime,
 } from "../../src/web/format.ts";
