@@ -228,7 +228,6 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await page.getByRole("button", { name: "Till", exact: true }).click();
     assert.equal(await told.count(), 0);
     await page.getByRole("button", { name: "Counter", exact: true }).click();
-    await page.getByText("Cash and corrections").click();
     await cash("Deposit", "8");
     await told.getByRole("button", { name: "Close" }).click();
     assert.equal(await told.count(), 0);
