@@ -84,7 +84,7 @@ function Wanted({ account, isTold }: TicketProps & { readonly isTold: boolean })
       <div class="sides" role="radiogroup" aria-label={texts.amountThat}>
         <span aria-hidden="true">{texts.amountThat}</span>
         {(["toBuy", "toSell"] as const).map((each) => (
-          <label key={each}>
+          <label key={each} class="check">
             <input type="radio" name="side" checked={side === each} onChange={() => edit({ side: each })} />
             {each === "toBuy" ? texts.receives : texts.pays}
           </label>

@@ -58,7 +58,7 @@ describe("the page for operators", { skip: noBrowser }, () => {
     assert.equal(register.name, "fx-2026-01-01-2999-12-31.register.csv");
     assert.match(register.text, /^\ufeffLp\.;Data[\s\S]*;sprzedaż;[\s\S]*koniec ewidencji: \d+;+\r\n$/);
     await page.getByLabel("Format").selectOption({ label: "Journal: hledger" });
-    await page.getByRole("button", { name: "With personal data" }).click();
+    await page.getByRole("checkbox", { name: "With personal data" }).check();
     const journal = await saved(page, "Save the file");
     assert.equal(journal.name, "fx-2026-01-01-2999-12-31-full.journal");
     assert.match(journal.text, /; end of export/);

@@ -4,7 +4,6 @@ import { exportFiles, isWholeExport } from "../../wire/export-files.ts";
 import { urlOf } from "../answers.ts";
 import { useApp } from "../app.ts";
 import { Download } from "../download.tsx";
-import { Button } from "../elements.tsx";
 import { ChoiceField, PeriodFields } from "../field.tsx";
 import { warsawTime } from "../format.ts";
 import { endsBeforeItBegins, type TypedPeriod } from "../period.ts";
@@ -36,7 +35,10 @@ export function Accounting() {
           onValue={setFormat}
         />
         <PeriodFields period={period} onPeriod={setPeriod} />
-        <Button label={texts.withPersonalData} aria-pressed={full} onClick={() => setFull(!full)} />
+        <label class="check">
+          <input type="checkbox" checked={full} onChange={() => setFull(!full)} />
+          {texts.withPersonalData}
+        </label>
         {!endsBeforeItBegins(period) && (
           <Download
             label={texts.saveExport}
