@@ -6,8 +6,7 @@ import { Blocked } from "./blocked.tsx";
 import { Cash } from "./cash.tsx";
 import { Part, ReadState } from "./elements.tsx";
 import { groupedPesel } from "./format.ts";
-import { PendingOrder } from "./question.tsx";
-import { ReceiptInSight } from "./receipt.tsx";
+import { CurrentOrder } from "./question.tsx";
 import { accountUrl } from "./requests.ts";
 import { Statement } from "./statement.tsx";
 import { Ticket } from "./ticket.tsx";
@@ -19,13 +18,17 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
   const loaded = useGet<ListedAccountJson>(accountUrl(pesel));
   const heading = useRef<HTMLHeadingElement>(null);
   const account = loaded.value;
-  useLayoutEffect(() => heading.current?.focus(), [account === undefined]);
+  useLayoutEffect(() => {
+    // Whoever types the next search already goes on with it.
+    const isTyping = Boolean((document.activeElement as HTMLInputElement | null)?.value);
+    if (!isTyping) heading.current?.focus();
+  }, [account === undefined]);
 
   if (account === undefined) {
     return (
       <>
         <ReadState read={loaded} />
-        <PendingOrder pesel={pesel} />
+        <CurrentOrder pesel={pesel} />
       </>
     );
   }
@@ -60,8 +63,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
           )}
         </div>
         <div class="state">
-          <PendingOrder pesel={pesel} />
-          <ReceiptInSight pesel={pesel} />
+          <CurrentOrder pesel={pesel} />
           <Part>
             <Balances currencies={account.currencies} />
           </Part>

@@ -7,15 +7,16 @@ import { includes, type Role } from "../wire/role.ts";
 import type { TokenJson } from "../wire/server.ts";
 import { NoAnswer, type Query, urlOf } from "./answers.ts";
 import type { Api } from "./api.ts";
-import type { Customer } from "./customer.ts";
+import type { Customer, Order } from "./customer.ts";
 import type { Desk } from "./desk.ts";
 import type { Format } from "./format.ts";
 import type { AuditJob } from "./operator/audit-job.ts";
 import type { BatchJob } from "./operator/batch-job.ts";
 import type { Place } from "./place.ts";
 import { type Read, type Reads, unasked } from "./reads.ts";
+import { tradingNumber } from "./requests.ts";
 import { refusalText } from "./server-words.ts";
-import type { Language, Texts } from "./texts.ts";
+import { holderText, type Language, type Texts } from "./texts.ts";
 import type { Watched } from "./watched.ts";
 
 /** The context of every part of the page. */
@@ -143,4 +144,26 @@ export function useTask<T>(of = ""): Task<T> {
 /** The work under way for one customer. */
 export function useCustomer(pesel: string): Customer {
   return useApp().desk.customer(pesel);
+}
+
+/** Dismisses the outcome of the order with this key: its words are shown here. */
+export function useTold(key: string | undefined): void {
+  const { desk } = useApp();
+  useLayoutEffect(() => void (key !== undefined && desk.dismiss(key)), [key]);
+}
+
+/** An order in a line. */
+export function useOrderWords(): (order: Order) => string {
+  const { caller, texts, format } = useApp();
+  return ({ kind, pesel, holder, renamed, out, in: into, by }) =>
+    [
+      texts.kind[kind],
+      pesel !== tradingNumber && holderText({ ...holder, pesel }, texts),
+      renamed && `→ ${renamed.name} ${renamed.surname}`,
+      out && `−${format.money(out)}`,
+      into && `+${format.money(into)}`,
+      by !== caller.name && by,
+    ]
+      .filter(Boolean)
+      .join(" · ");
 }

@@ -13,14 +13,18 @@ export interface Order extends DeskRequest {
 }
 
 /** A message about an order: the name of a text, or a failure with what was refused, and its price. */
-export type Message =
+export type Message = (
   | { readonly text: "rateMoved"; readonly was: QuoteJson }
-  | { readonly text: "notSoFar" | "givenUp" | "notSent" }
+  | { readonly text: "notSoFar" | "tradingDiffers" | "givenUp" | "notSent" }
   | {
       readonly failure: unknown;
       readonly kind?: DeskRequest["kind"];
       readonly quote?: QuoteJson | undefined;
-    };
+    }
+) & {
+  /** The key of the order whose outcome this tells. */
+  readonly key?: string | undefined;
+};
 
 /**
  * Where an order stands. Until it is settled or given up, the same one is sent again or looked up, and no other begun:
@@ -38,7 +42,9 @@ export type OrderState =
 export interface Customer {
   readonly at: OrderState | undefined;
   readonly message: Message | undefined;
-  /** The receipt in sight. */
+  /** The order that was done last, until the next is asked about. */
+  readonly done: Order | undefined;
+  /** The receipt in sight: its own, or one of the statement. */
   readonly receiptId: string | undefined;
 }
 
@@ -62,6 +68,7 @@ export type CustomerEvent =
 export const newCustomer: Customer = {
   at: undefined,
   message: undefined,
+  done: undefined,
   receiptId: undefined,
 };
 
@@ -84,26 +91,38 @@ export function step(state: Customer, event: CustomerEvent): Customer {
   const { at } = state;
   switch (event.is) {
     case "shows receipt":
-      return { ...state, receiptId: event.receiptId };
-    case "asks":
+      return { ...state, done: undefined, receiptId: event.receiptId };
+    case "asks": {
       if (orderOut(state) !== undefined) return state;
       // The receipt of the order before would stand beside this one.
-      return { ...newCustomer, at: { stage: "asking", key: event.key, was: event.was } };
+      const { key, was } = event;
+      return { ...newCustomer, at: { stage: "asking", key, was }, message: refusedPrice(state, was) };
+    }
     case "cancels":
       return orderOut(state) === undefined ? { ...state, at: undefined, message: undefined } : state;
     default: {
       if (at === undefined || keyOf(at) !== event.key) return state;
-      return { ...state, ...(at.stage === "asking" ? priced(event) : sent(at, event)) };
+      return { ...state, ...(at.stage === "asking" ? priced(state, event) : sent(at, event)) };
     }
   }
 }
 
-function priced(event: OrderEvent): Partial<Customer> {
-  if (event.is === "priced") return { at: { stage: "asked", order: event.order }, message: event.what };
+/** The refusal of this price. It stays until a question at another price tells it. */
+function refusedPrice({ message }: Customer, was: QuoteJson | undefined): Message | undefined {
+  if (message === undefined || !("failure" in message) || message.quote !== was) return undefined;
+  return isRefusal(message.failure, "rate-changed") ? message : undefined;
+}
+
+function priced({ message }: Customer, event: OrderEvent): Partial<Customer> {
+  if (event.is === "priced") {
+    const { order, what } = event;
+    return { at: { stage: "asked", order }, message: what ? { ...what, key: message?.key } : message };
+  }
   if (event.is !== "not priced") return {};
   const { kind, failure } = event;
   // Whoever has signed in again is not told of the earlier token.
-  return { at: undefined, message: isRefusal(failure, "unauthorized") ? undefined : { kind, failure } };
+  const told = isRefusal(failure, "unauthorized") ? undefined : { kind, failure };
+  return { at: undefined, message: message ?? told };
 }
 
 function sent(at: Exclude<OrderState, { stage: "asking" }>, event: OrderEvent): Partial<Customer> {
@@ -116,7 +135,8 @@ function sent(at: Exclude<OrderState, { stage: "asking" }>, event: OrderEvent): 
       if (stage === "sending" || stage === "looking") return {};
       return { at: { stage: "sending", order, isRepeat: stage === "unknown" }, message: undefined };
     case "done":
-      return stage === "asked" ? {} : { at: undefined, message: undefined, receiptId: event.receiptId };
+      if (stage === "asked") return {};
+      return { at: undefined, message: undefined, done: order, receiptId: event.receiptId };
     case "failed":
       return at.stage === "sending" ? failed(order, at.isRepeat, event.failure) : {};
     case "looks":
@@ -138,6 +158,7 @@ function failed(order: Order, isRepeat: boolean, failure: unknown): Partial<Cust
     return { at: { stage: "unknown", order }, message: isTold ? { failure } : undefined };
   }
   // Whoever has to sign in again finds the question as it was.
-  if (isSignedOut) return { at: { stage: "asked", order }, message: { text: "notSent" } };
-  return { at: undefined, message: { kind: order.kind, failure, quote: order.quote } };
+  const { kind, quote, key } = order;
+  if (isSignedOut) return { at: { stage: "asked", order }, message: { text: "notSent", key } };
+  return { at: undefined, message: { kind, failure, quote, key } };
 }

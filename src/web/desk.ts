@@ -1,4 +1,5 @@
 import { housePlaceOf } from "../core/house.ts";
+import { maskPesels } from "../core/mask.ts";
 import type { StatementJson } from "../wire/entries.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import type { RatesJson } from "../wire/rates.ts";
@@ -75,6 +76,8 @@ export class Desk extends Watched {
   readonly #customers = new Map<string, Customer>();
   /** By PESEL; the house has one for both its accounts. */
   readonly #drafts = new Map<string, Draft>();
+  /** The keys of the orders in sight. */
+  readonly #shown = new Set<string>();
   #outcomes: readonly Outcome[] = [];
   /** The name of the teller's token. */
   #teller: string | null | undefined;
@@ -125,12 +128,30 @@ export class Desk extends Watched {
     );
   }
 
-  /** The outcomes that the teller has not seen. */
+  /** The orders that were sent and are not settled, and are not in sight. */
+  get outOfSight(): readonly Order[] {
+    return this.out.filter(({ key }) => !this.#shown.has(key));
+  }
+
+  /**
+   * Notes that the order with this key is in sight.
+   * @returns what ends that
+   */
+  show(key: string): () => void {
+    this.#shown.add(key);
+    this.changed();
+    return () => {
+      this.#shown.delete(key);
+      this.changed();
+    };
+  }
+
+  /** The outcomes that were not shown. */
   get outcomes(): readonly Outcome[] {
     return this.#outcomes;
   }
 
-  /** Removes the outcome of the order with this key, which was seen. */
+  /** Removes the outcome of the order with this key: its words were shown. */
   dismiss(key: string): void {
     this.#outcomes = this.#outcomes.filter(({ order }) => order.key !== key);
     this.changed();
@@ -211,8 +232,10 @@ export class Desk extends Watched {
   /** The price that the teller knows of: of the order that is asked about or was refused, or else of the ticket. */
   #priceInSight(pesel: string, terms: ExchangeTermsJson): QuoteJson | undefined {
     const { at, message } = this.customer(pesel);
+    // A price that stands beside the one before may not have been read.
+    const moved = message !== undefined && "was" in message ? message.was : undefined;
     const refused = message !== undefined && "quote" in message ? message.quote : undefined;
-    const quote = at?.stage === "asking" ? at.was : (at?.order.quote ?? refused);
+    const quote = at?.stage === "asking" ? at.was : (moved ?? at?.order.quote ?? refused);
     const url = quoteUrl(terms);
     const isSame = quote !== undefined && quoteUrl(termsOf(quote)) === url;
     return isSame ? quote : this.#reads.get<QuoteJson>(url).value;
@@ -242,12 +265,11 @@ export class Desk extends Watched {
       if (receiptId === undefined) throw new NoAnswer();
       this.#settled(order, receiptId);
     } catch (failure) {
-      const after = this.tell(pesel, { is: "failed", key, failure });
-      if (after.at === undefined) {
+      if (orderOut(this.tell(pesel, { is: "failed", key, failure })) === undefined) {
         this.#add({ order, failure });
         // The page shows an earlier state than the one refused: without the block, the reversal or the suspension.
         this.#reads.refresh();
-        if (isRefusal(failure, "rate-changed")) this.#askAgain(order);
+        this.#askAgain(order, failure);
       }
       // An earlier attempt with another token has arrived: the statement shows whether the order was done.
       if (isRefusal(failure, "idempotency-key-reused")) await this.look(pesel);
@@ -263,7 +285,8 @@ export class Desk extends Watched {
     this.tell(pesel, { is: "looks", key });
     try {
       const receiptId = await this.#receiptOf(order);
-      if (receiptId === undefined) this.tell(pesel, { is: "not found", key, what: { text: "notSoFar" } });
+      const text = pesel === tradingNumber ? "tradingDiffers" : "notSoFar";
+      if (receiptId === undefined) this.tell(pesel, { is: "not found", key, what: { text } });
       else this.#settled(order, receiptId);
     } catch (failure) {
       // An account that is not there has no entry.
@@ -272,11 +295,12 @@ export class Desk extends Watched {
     }
   }
 
-  /** The id of an order's entry, undefined if there is none; of a change of trading, "" if trading is so now. */
-  async #receiptOf({ pesel, kind, key }: Order): Promise<string | undefined> {
+  /** The id of an order's entry, undefined if there is none; of a change of trading, "" if trading is as it asks. */
+  async #receiptOf({ pesel, key, body }: Order): Promise<string | undefined> {
     if (pesel === tradingNumber) {
       const { suspension } = await this.#api.get<RatesJson>("api/rates");
-      return (suspension === null) === (kind === "resumption") ? "" : undefined;
+      const { reason } = body as { readonly reason?: string };
+      return suspension?.reason === (reason && maskPesels(reason.trim())) ? "" : undefined;
     }
     const url = urlOf(`${accountUrl(pesel)}/history`, { key });
     return (await this.#api.get<StatementJson>(url)).entries[0]?.id;
@@ -297,8 +321,12 @@ export class Desk extends Watched {
     this.changed();
   }
 
-  #askAgain({ pesel, quote }: Order): void {
-    if (quote !== undefined) void this.askExchange(pesel, termsOf(quote), quote);
+  /** Shows the next price of an exchange whose price is gone. Nobody is asked about the order of another teller. */
+  #askAgain({ pesel, by, quote }: Order, failure: unknown): void {
+    if (by !== (this.#teller ?? null)) this.tell(pesel, { is: "cancels" });
+    else if (quote !== undefined && isRefusal(failure, "rate-changed")) {
+      void this.askExchange(pesel, termsOf(quote), quote);
+    }
   }
 }
 

@@ -1,14 +1,13 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
 /**
- * Focuses an element that has appeared, unless the teller is typing elsewhere: an Enter or a space that is meant for
- * another form would confirm an order.
- * @param before the element that asked for it
+ * Focuses an element that has appeared, if the focus is still where it was asked for, or nowhere.
+ * @param asker the element from which it was asked for; null for none, undefined if nobody has asked for it now
  */
-export function takeFocus(element: HTMLElement | null | undefined, before?: Element | null): void {
+export function takeFocus(element: HTMLElement | null, asker: Element | null | undefined): void {
   const { activeElement } = document;
-  const isTyping = activeElement?.matches("input, select, textarea") === true;
-  if (!isTyping || activeElement === before) element?.focus();
+  const isFree = activeElement === asker || activeElement?.matches("body, main") !== false;
+  if (asker !== undefined && isFree) element?.focus();
 }
 
 /** Focuses the page's main part when the focused element is removed and nothing else takes the focus. */

@@ -114,7 +114,7 @@ function NotBegun({ failure, texts, language }: NotBegunProps) {
   );
 }
 
-const emptyCounter: Place = { view: "counter", pesel: undefined, isOpening: false };
+const emptyCounter: Place = { view: "counter", pesel: undefined, isOpening: false, house: "cash" };
 
 function Page() {
   const { changeLanguage, ...speech } = useLanguage();

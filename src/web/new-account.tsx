@@ -7,7 +7,7 @@ import { AmountField, Field, useWrong } from "./field.tsx";
 import { useFocusReturn } from "./focus.ts";
 import { digitsOf, typedAmount } from "./format.ts";
 import { peselFault } from "./pesel-fault.ts";
-import { PendingOrder } from "./question.tsx";
+import { CurrentOrder } from "./question.tsx";
 import { accountUrl, opening } from "./requests.ts";
 import { refusalText } from "./server-words.ts";
 import { fill, holderText } from "./texts.ts";
@@ -69,7 +69,7 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
           </p>
         </form>
       </section>
-      <PendingOrder pesel={digits} kind="opening" />
+      <CurrentOrder pesel={digits} kind="opening" />
     </>
   );
 }

@@ -1,15 +1,24 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
 import type { ListedAccountJson } from "../wire/accounts.ts";
 import type { QuoteJson } from "../wire/exchanges.ts";
 import type { MoneyJson } from "../wire/fields.ts";
-import { useApp, useCustomer, useFailureText, useGet } from "./app.ts";
+import { useApp, useCustomer, useFailureText, useGet, useTold } from "./app.ts";
 import { heldOf } from "./balances.tsx";
-import { keyOf, type Message, type Order, type OrderState } from "./customer.ts";
+import {
+  type Customer,
+  keyOf,
+  type Message,
+  type Order,
+  type OrderState,
+  orderOf,
+  orderOut,
+} from "./customer.ts";
 import { Button, type Fact, Facts } from "./elements.tsx";
 import { Field } from "./field.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel, sum } from "./format.ts";
+import { ReceiptInSight } from "./receipt.tsx";
 import { accountIn, balancesUrl, change, tradingNumber } from "./requests.ts";
 import { fill, holderText } from "./texts.ts";
 
@@ -111,41 +120,53 @@ function useMessageText(): (message: Message, quote?: QuoteJson) => string {
   };
 }
 
-interface PendingOrderProps {
+interface CurrentOrderProps {
   readonly pesel: string;
-  /** The only kind of order that is shown; without it, every kind is. */
+  /** The only kind of order that is shown, without its receipt; without it, every kind is. */
   readonly kind?: Order["kind"] | undefined;
 }
 
-/** The question about an order until it is settled, and the message about it. */
-export function PendingOrder({ pesel, kind }: PendingOrderProps) {
-  return <AskedOf key={pesel} {...{ pesel, kind }} />;
+/** The question about an order until it is settled, the message about it, and the receipt. */
+export function CurrentOrder({ pesel, kind }: CurrentOrderProps) {
+  return <CurrentOrderOf key={pesel} {...{ pesel, kind }} />;
 }
 
-function AskedOf({ pesel, kind }: PendingOrderProps) {
-  const { at, message } = useCustomer(pesel);
-  const messageText = useMessageText();
-  const asker = useAsker(at && keyOf(at));
-  if (at !== undefined) return <Question key={keyOf(at)} {...{ pesel, kind, asker }} />;
-  return message === undefined ? null : <p role="alert">{messageText(message)}</p>;
+function CurrentOrderOf({ pesel, kind }: CurrentOrderProps) {
+  const customer = useCustomer(pesel);
+  const { at, message } = customer;
+  const asker = useAsker(customer);
+  return (
+    <>
+      {at !== undefined && <Question key={keyOf(at)} {...{ pesel, kind, asker }} />}
+      {message !== undefined && orderOf(customer) === undefined && <Refusal message={message} />}
+      {kind === undefined && <ReceiptInSight {...{ pesel, asker }} />}
+    </>
+  );
 }
 
 /**
- * The element from which the question with this key was asked; null for one that stood before it was shown here. A
- * question asked again because the rate has moved has the element of the one before, whose button goes.
+ * The element from which the question or the receipt in sight was asked for; undefined for what stood before it was shown
+ * here. What an answer brings was asked for with the order.
  */
-function useAsker(key: string | undefined): Element | null {
-  const last = useRef({ key, asker: null as Element | null });
-  if (key !== last.current.key) {
-    const { activeElement } = document;
-    const isAgain = last.current.key !== undefined && activeElement?.closest(".asked") != null;
-    last.current = { key, asker: isAgain ? last.current.asker : activeElement };
+function useAsker(customer: Customer): Element | null | undefined {
+  const shown = `${customer.at && keyOf(customer.at)} ${customer.receiptId}`;
+  const last = useRef({ shown, customer, asker: undefined as Element | null | undefined });
+  let { asker } = last.current;
+  if (shown !== last.current.shown) {
+    asker = orderOut(last.current.customer) === undefined ? document.activeElement : (asker ?? null);
   }
-  return last.current.asker;
+  last.current = { shown, customer, asker };
+  return asker;
 }
 
-interface QuestionProps extends PendingOrderProps {
-  readonly asker: Element | null;
+function Refusal({ message }: { readonly message: Message }) {
+  const messageText = useMessageText();
+  useTold(message.key);
+  return <p role="alert">{messageText(message)}</p>;
+}
+
+interface QuestionProps extends CurrentOrderProps {
+  readonly asker: Element | null | undefined;
 }
 
 /** A question is seen when its order is known, and its account: without the balances, nobody would be warned. */
@@ -160,11 +181,22 @@ function Question({ pesel, kind, asker }: QuestionProps) {
   return needsAccount && account === undefined ? null : <Priced {...{ pesel, at, asker }} />;
 }
 
+const readMs = 500;
+
+/** Whether these words have been in sight for so long that they can have been read. */
+function useIsRead(words: string): boolean {
+  const [read, setRead] = useState<string>();
+  useEffect(() => {
+    const timer = setTimeout(() => setRead(words), readMs);
+    return () => clearTimeout(timer);
+  }, [words]);
+  return read === words;
+}
+
 interface PricedProps {
   readonly pesel: string;
   readonly at: Exclude<OrderState, { stage: "asking" }>;
-  /** The element from which it was asked. */
-  readonly asker: Element | null;
+  readonly asker: Element | null | undefined;
 }
 
 /** An order's facts, what is known of it, and what can be done about it. */
@@ -180,21 +212,23 @@ function Priced({ pesel, at, asker }: PricedProps) {
     ? [texts.mayStillBeDone]
     : [isUnknown && texts.outcomeUnknown, message && messageText(message, order.quote)].filter(Boolean);
   const form = useRef<HTMLFormElement>(null);
-  // An Enter out of habit confirms neither another price nor what there is a warning of.
   const balances = useBalances(order);
   const isDoubtful = balances.warning !== undefined || (message !== undefined && "was" in message);
-  useLayoutEffect(
-    () => takeFocus(form.current?.querySelector(isDoubtful ? "input, .plain" : "input, .primary"), asker),
-    [],
-  );
   const { key } = order;
+  // The key or click that was meant for what was here before confirms nothing.
+  const isRead = useIsRead(JSON.stringify([balances, notices]));
+  useTold(message?.key);
+  useLayoutEffect(() => desk.show(key), []);
+  // No button has the focus: an Enter out of habit confirms nothing.
+  useLayoutEffect(() => takeFocus(form.current, asker), []);
   const cancel = () => stage === "asked" && desk.tell(pesel, { is: "cancels" });
   return (
     <form
       ref={form}
       class="card asked"
       aria-label={texts.kind[order.kind]}
-      onSubmit={() => void desk.confirm(pesel, key)}
+      tabIndex={-1}
+      onSubmit={() => isRead && void desk.confirm(pesel, key)}
       onKeyDown={(event) => event.key === "Escape" && cancel()}
     >
       <OrderFacts order={order} {...balances} />
@@ -218,6 +252,7 @@ function Priced({ pesel, at, asker }: PricedProps) {
               type="submit"
               class={isDoubtful ? "" : "primary"}
               aria-busy={stage === "sending"}
+              aria-disabled={!isRead}
               disabled={stage === "looking"}
             />
             {isUnknown && (

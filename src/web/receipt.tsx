@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
 import type { EntryJson } from "../wire/entries.ts";
 import { isOfBlock, movedBy, noteOf } from "../wire/statement-csv.ts";
-import { useApp, useCustomer, useGet, useMay, useTask } from "./app.ts";
+import { useApp, useCustomer, useGet, useMay, useOrderWords, useTask, useTold } from "./app.ts";
 import { Download } from "./download.tsx";
 import { Button, type Fact, Facts, Part, ReadState } from "./elements.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
@@ -18,17 +18,32 @@ function movementLabels({ kind }: EntryJson, texts: Texts): readonly [string, st
   return kind === "reversal" ? [texts.out, texts.in] : [texts.paidOut, texts.paidIn];
 }
 
-/** The receipt in sight of a customer, or of an account of the house. */
-export function ReceiptInSight({ pesel }: { readonly pesel: string }) {
-  const { desk } = useApp();
-  const { receiptId } = useCustomer(pesel);
-  // An order stays done if its receipt cannot be read now: the statement has it.
-  const entry = useGet<EntryJson>(receiptId && receiptUrl(receiptId)).value;
-  if (entry === undefined) return null;
+interface ReceiptInSightProps {
+  readonly pesel: string;
+  /** The element from which it was asked for. */
+  readonly asker: Element | null | undefined;
+}
+
+/** The receipt in sight of a customer, or of an account of the house; until it is read, and without one, what was done. */
+export function ReceiptInSight({ pesel, asker }: ReceiptInSightProps) {
+  const { desk, texts } = useApp();
+  const wordsOf = useOrderWords();
+  const { done, receiptId } = useCustomer(pesel);
+  useTold(done?.key);
+  const entry = useGet<EntryJson>(receiptId ? receiptUrl(receiptId) : undefined).value;
+  if (entry === undefined)
+    return (
+      done && (
+        <p class="card" role="status">
+          {fill(texts.orderDone, wordsOf(done))}
+        </p>
+      )
+    );
   return (
     <Part key={entry.id}>
       <Receipt
         entry={entry}
+        asker={asker}
         onClose={() => desk.tell(pesel, { is: "shows receipt", receiptId: undefined })}
       />
     </Part>
@@ -39,18 +54,19 @@ const receiptUrl = (id: string) => `api/receipts/${id}`;
 
 interface ReceiptProps {
   readonly entry: EntryJson;
+  readonly asker: Element | null | undefined;
   readonly onClose: () => void;
 }
 
 /** One entry, as it is given to the customer. */
-function Receipt({ entry, onClose }: ReceiptProps) {
+function Receipt({ entry, asker, onClose }: ReceiptProps) {
   const { reads, texts, format } = useApp();
   /** The entry as it is when it is printed: it may have been reversed. */
   const newest = useTask<EntryJson>(entry.id);
   const mayProve = useMay("operator");
   const region = useRef<HTMLElement>(null);
-  useFocusReturn();
-  useLayoutEffect(() => takeFocus(region.current), [entry.id]);
+  useFocusReturn(asker);
+  useLayoutEffect(() => takeFocus(region.current, asker), []);
   useEffect(() => {
     if (newest.value !== undefined) printOnly("receipt");
   }, [newest.value]);

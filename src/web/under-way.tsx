@@ -1,36 +1,29 @@
-import { useEffect } from "preact/hooks";
 import { housePlaceOf } from "../core/house.ts";
-import { useApp, useFailureText } from "./app.ts";
+import { useApp, useFailureText, useOrderWords } from "./app.ts";
 import type { Order } from "./customer.ts";
 import { newHolder } from "./desk.ts";
 import { Button } from "./elements.tsx";
 import { digitsOf } from "./format.ts";
 import { type View, viewsOf } from "./place.ts";
 import { tradingNumber } from "./requests.ts";
-import { fill, holderText } from "./texts.ts";
+import { fill } from "./texts.ts";
 
 function viewOf({ pesel }: Order): View {
   return pesel === tradingNumber || housePlaceOf(pesel) !== undefined ? "position" : "counter";
 }
 
-/** Banners about work under way, and about the outcomes of orders, that are not in sight. */
+/** Banners about work under way elsewhere, and about outcomes of orders that were not shown yet. */
 export function UnderWay() {
-  const { desk, batch, audit, caller, texts, format, place, go } = useApp();
+  const { desk, batch, audit, caller, texts, place, go } = useApp();
   const views = viewsOf(caller.role);
   const failureText = useFailureText();
-  const { view, isOpening } = place;
-  // Once an account is open, its opening is in sight with it, and no longer in the form.
-  const isInSight = (order: Order, isDone = false) => {
-    const { kind, pesel } = order;
-    if (view !== viewOf(order)) return false;
-    if (view === "position") return true;
-    return isOpening
-      ? kind === "opening" && !isDone && digitsOf(desk.draft(newHolder).pesel) === pesel
-      : (isDone || kind !== "opening") && pesel === place.pesel;
-  };
+  const wordsOf = useOrderWords();
+  const { view } = place;
   const show = (order: Order, isDone = false) => {
     const { kind, pesel, holder } = order;
-    if (viewOf(order) === "position") return go({ view: "position" });
+    if (viewOf(order) === "position")
+      return go({ view: "position", house: housePlaceOf(pesel) ?? place.house });
+    // Once an account is open, its opening is in sight with it, and no longer in the form.
     const isForm = kind === "opening" && !isDone;
     // An edit of what is in the form already would take away the message about it.
     const isFilled = digitsOf(desk.draft(newHolder).pesel) === pesel;
@@ -39,27 +32,6 @@ export function UnderWay() {
   };
   const showButton = (to: View, onClick: () => void) =>
     views.includes(to) && <Button label={texts.show} class="plain" onClick={onClick} />;
-  const wordsOf = (order: Order) =>
-    [
-      texts.kind[order.kind],
-      order.pesel !== tradingNumber && holderText({ ...order.holder, pesel: order.pesel }, texts),
-      order.renamed && `→ ${order.renamed.name} ${order.renamed.surname}`,
-      order.out && `−${format.money(order.out)}`,
-      order.in && `+${format.money(order.in)}`,
-      order.by !== caller.name && order.by,
-    ]
-      .filter(Boolean)
-      .join(" · ");
-  const outcomes = desk.outcomes.map((outcome) => {
-    const isDone = "receiptId" in outcome;
-    const text = isDone
-      ? fill(texts.orderDone, wordsOf(outcome.order))
-      : fill(texts.orderRefused, wordsOf(outcome.order), failureText(outcome.failure));
-    return { order: outcome.order, isDone, text, isSeen: isInSight(outcome.order, isDone) };
-  });
-  useEffect(() => {
-    for (const { order, isSeen } of outcomes) if (isSeen) desk.dismiss(order.key);
-  });
   const hasBrokenOff = views.includes("audit") && typeof audit.end === "object" && "failure" in audit.end;
   const jobs = [
     { name: "batch", text: batch.isBusy && texts.goesOn },
@@ -69,21 +41,23 @@ export function UnderWay() {
   ] as const;
   return (
     <>
-      {desk.out
-        .filter((order) => !isInSight(order))
-        .map((order) => (
-          <div key={order.key} class="banner warn" role="status">
-            {fill(texts.notSettled, wordsOf(order))} {showButton(viewOf(order), () => show(order))}
-          </div>
-        ))}
-      {outcomes
-        .filter(({ isSeen }) => !isSeen)
-        .map(({ order, isDone, text }) => (
+      {desk.outOfSight.map((order) => (
+        <div key={order.key} class="banner warn" role="status">
+          {fill(texts.notSettled, wordsOf(order))} {showButton(viewOf(order), () => show(order))}
+        </div>
+      ))}
+      {desk.outcomes.map(({ order, ...end }) => {
+        const isDone = "receiptId" in end;
+        return (
           <div key={order.key} class={isDone ? "banner" : "banner warn"} role="status">
-            {text} {showButton(viewOf(order), () => show(order, isDone))}
+            {isDone
+              ? fill(texts.orderDone, wordsOf(order))
+              : fill(texts.orderRefused, wordsOf(order), failureText(end.failure))}{" "}
+            {showButton(viewOf(order), () => show(order, isDone))}
             <Button label={texts.close} class="plain" onClick={() => desk.dismiss(order.key)} />
           </div>
-        ))}
+        );
+      })}
       {jobs
         .filter(({ name, text }) => text && name !== view)
         .map(({ name, text }) => (

@@ -154,7 +154,7 @@ describe("the page for tellers", { skip: noBrowser }, () => {
     await fillTicket(page, { from: "PLN", to: "USD", side: "Buy", amount: "1000" });
     await exchange.click();
     assert.match(await alert.innerText(), /not enough/i);
-    await page.locator("button:focus", { hasText: "Cancel" }).waitFor();
+    await page.locator(".asked:focus").waitFor();
     assert.equal(await page.locator("button.primary", { hasText: "Confirm" }).count(), 0);
     assert.equal(await parts(page).receipt.count(), 0, "the receipt of the order before");
     await ask(page, { from: "PLN", to: "USD", side: "Buy", amount: "1" });

@@ -299,7 +299,7 @@ describe("what is under way at the counter", () => {
     assert.deepEqual([at, message, desk.draft("1").amount], [undefined, undefined, "7"]);
   });
 
-  test("A suspension outlives a sign-in that ran out with its reason, and is done once the rates say so", async () => {
+  test("A suspension outlives a sign-in that ran out with its reason, and is done once the rates have that reason", async () => {
     let suspension: object | null = null;
     const get = async <T>() => ({ suspension }) as T;
     const fates = [refusal("unauthorized"), undefined, new NoAnswer()];
@@ -316,18 +316,21 @@ describe("what is under way at the counter", () => {
     await desk.confirm(tradingNumber, key);
     assert.deepEqual(desk.customer(tradingNumber), {
       at: { stage: "asked", order: { ...order, body: { reason: "a pause" } } },
-      message: { text: "notSent" },
+      message: { text: "notSent", key },
+      done: undefined,
       receiptId: undefined,
     });
     for (const fate of ["answered by something else", "lost"]) {
       await desk.confirm(tradingNumber, key);
       assert.equal(desk.customer(tradingNumber).at?.stage, "unknown", fate);
     }
-    await desk.look(tradingNumber);
-    assert.deepEqual(desk.customer(tradingNumber).message, { text: "notSoFar" });
+    for (suspension of [null, { reason: "another operator's" }]) {
+      await desk.look(tradingNumber);
+      assert.deepEqual(desk.customer(tradingNumber).message, { text: "tradingDiffers" });
+    }
     suspension = { reason: "a pause" };
     await desk.look(tradingNumber);
-    assert.deepEqual([desk.out, desk.outcomes.length], [[], 1]);
+    assert.deepEqual([desk.out, desk.outcomes.map((end) => "failure" in end)], [[], [true, false]]);
   });
 
   test("Another teller is told why the order of the one before is refused, whose outcome stays unknown", async () => {
@@ -342,6 +345,57 @@ describe("what is under way at the counter", () => {
     const failure = fates[0];
     await desk.confirm("1", key);
     assert.deepEqual([desk.out[0]?.by, desk.customer("1").message], ["first", { failure }]);
+  });
+
+  for (const code of ["unauthorized", "rate-changed"] as const) {
+    test(`An order answered ${code} is told until it was shown, and asked about again only while its teller is there`, async () => {
+      for (const teller of ["first", "second"]) {
+        const { get } = promptServer();
+        const answers: ((failure: unknown) => void)[] = [];
+        const change = () => new Promise<string>((_, reject) => void answers.push(reject));
+        const desk = new Desk({ get, change }, new Reads({ get }), storage());
+        desk.handOver("first");
+        await desk.askExchange("1", buy1);
+        const { order } = desk.customer("1").at as { readonly order: Order };
+        const confirmed = desk.confirm("1", order.key);
+        desk.handOver(teller);
+        const failure = refusal(code);
+        answers[0]?.(failure);
+        await confirmed;
+        await nextTurn();
+        assert.deepEqual(desk.outcomes, [{ order, failure }]);
+        const { at, message } = desk.customer("1");
+        const isThere = teller === "first";
+        assert.deepEqual([at?.stage, message?.key], isThere ? ["asked", order.key] : [undefined, undefined]);
+        desk.dismiss(order.key);
+        assert.deepEqual(desk.outcomes, []);
+      }
+    });
+  }
+
+  test("A refusal of a price that is gone is told until a question at the next price tells it", async () => {
+    const { get: answer } = promptServer();
+    const next: ((failure: unknown) => void)[] = [];
+    let get: typeof answer = answer;
+    const server = {
+      get: <T>(url: string) => get<T>(url),
+      change: () => Promise.reject(refusal("rate-changed")),
+    };
+    const desk = new Desk(server, new Reads(server), storage());
+    await desk.askExchange("1", buy1);
+    const { order } = desk.customer("1").at as { readonly order: Order };
+    get = <T>() => new Promise<T>((_, reject) => void next.push(reject));
+    await desk.confirm("1", order.key);
+    const refused = desk.customer("1").message;
+    assert.ok(refused !== undefined && "failure" in refused && refused.key === order.key);
+    assert.equal(desk.customer("1").at?.stage, "asking");
+    for (const failure of [new NoAnswer(), refusal("unauthorized")]) {
+      for (const refuse of next.splice(0)) refuse(failure);
+      await nextTurn();
+      assert.deepEqual([desk.customer("1").at, desk.customer("1").message], [undefined, refused]);
+      void desk.askExchange("1", buy1);
+      assert.equal(desk.customer("1").message, refused);
+    }
   });
 
   test("What is typed is kept for its customer, and a reversal is sent with the reason typed for it", async () => {
@@ -428,7 +482,10 @@ describe("what is under way at the counter", () => {
     void desk.askExchange("1", buy1);
     await desk.askExchange("1", buy1);
     const again = desk.customer("1").message;
-    assert.ok(again !== undefined && "was" in again && again.was.tableId === "2");
+    assert.ok(
+      again !== undefined && "was" in again && again.was.tableId === "1",
+      "the notice went with a click",
+    );
   });
 
   test("A refusal of an order has the account and the rates read again, which say why", async () => {

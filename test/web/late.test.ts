@@ -233,6 +233,119 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     assert.equal(await told.count(), 0);
   });
 
+  test("What was done is told until its receipt is read, beside an account that cannot be read, too", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { newAccount, openAccount: open, receipt, doIt, ...box } = parts(page);
+    const told = page.locator("main").getByRole("status");
+    /** Confirms, and loses all answers after that. */
+    const confirm = async () => {
+      let isDone = false;
+      await page.route("**/api/**", async (route) => {
+        if (isDone) return route.abort();
+        isDone = route.request().method() === "POST";
+        await route.continue();
+      });
+      await doIt.click();
+    };
+    const readAgain = async () => {
+      await page.unroute("**/api/**");
+      await page.evaluate(`dispatchEvent(new Event("focus"))`);
+      await receipt.waitFor();
+      assert.equal(await told.filter({ hasText: "Done" }).count(), 0);
+    };
+    await newAccount.click();
+    await box.pesel.fill(adult(97));
+    await box.first.fill("Iza");
+    await box.surname.fill("Pewna");
+    await box.initial.fill("700");
+    await open.click();
+    await confirm();
+    await told.getByText("Done: Opening · Iza Pewna · +700.00 PLN").waitFor();
+    await readAgain();
+    await page.getByText("Cash and corrections").click();
+    await page.getByRole("textbox", { name: "Sum" }).fill("60");
+    await page.getByRole("button", { name: "Deposit" }).click();
+    await confirm();
+    await told.getByText("Done: Deposit · Iza Pewna · +60.00 PLN").waitFor();
+    assert.equal(await page.locator(".banner", { hasText: "Done" }).count(), 0);
+    await readAgain();
+  });
+
+  test("What was put in at the bank is told where it was, after a lock and by Show", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { receipt, doIt } = parts(page);
+    const where = page.getByLabel("Where");
+    const putIn = async (sum: string, goOn: () => Promise<void>) => {
+      await page.getByRole("textbox", { name: "Sum" }).fill(sum);
+      await page.getByRole("button", { name: "Put in" }).click();
+      const letGo = await holdBack(page, ({ pathname }) => pathname.endsWith("/house/deposits"));
+      await doIt.click();
+      await goOn();
+      await letGo();
+    };
+    await page.getByRole("button", { name: "Position" }).click();
+    await where.selectOption("bank");
+    await putIn("300", () => leaveAlone(page, 11));
+    await page.getByRole("button", { name: "Go on" }).click();
+    await receipt.getByText("300.00 PLN").first().waitFor();
+    await putIn("400", () => page.getByRole("button", { name: "Counter" }).click());
+    const told = page.locator(".banner", { hasText: "The house's own money (The bank) · +400.00 PLN" });
+    await told.getByRole("button", { name: "Show" }).click();
+    await receipt.getByText("400.00 PLN").first().waitFor();
+    assert.deepEqual([await where.inputValue(), await told.count()], ["bank", 0]);
+  });
+
+  test("A question that stood before takes no focus when its view comes back", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const view = (name: string) => page.getByRole("button", { name, exact: true });
+    await view("Position").click();
+    await page.getByRole("textbox", { name: "Sum" }).fill("500");
+    await page.getByRole("button", { name: "Put in" }).click();
+    await parts(page).doIt.waitFor();
+    await view("Till").click();
+    await view("Position").press("Enter");
+    await parts(page).doIt.click({ trial: true });
+    await page.keyboard.press("Enter");
+    await view("Position").and(page.locator(":focus")).waitFor();
+    assert.equal(changes().length, 0);
+  });
+
+  test("A price that is refused while one types in the search, or while the page is locked, is told beside the next", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { search, confirm, alert } = parts(page);
+    await openAccount(page, { pesel: adult(98), first: "Ewa", surname: "Kursowa" });
+    const refused = async (amount: string, goOn: () => Promise<unknown>) => {
+      await ask(page, { from: "PLN", to: "USD", side: "Buy", amount });
+      let letGo = () => {};
+      const held = new Promise<void>((resolve) => {
+        letGo = resolve;
+      });
+      const sent = page.waitForRequest("**/api/exchange/*");
+      await page.route(
+        "**/api/exchange/*",
+        async (route) => {
+          await held;
+          await route.continue({ headers: { ...route.request().headers(), "fx-table": "no-such" } });
+        },
+        { times: 1 },
+      );
+      await confirm.click();
+      await sent;
+      await goOn();
+      const answered = page.waitForResponse("**/api/exchange/*");
+      letGo();
+      await answered;
+    };
+    await refused("10", () => search.focus());
+    await alert.getByText("is in force now").waitFor();
+    await confirm.click({ trial: true });
+    await search.and(page.locator(":focus")).waitFor();
+    await refused("11", () => leaveAlone(page, 11));
+    await page.getByRole("button", { name: "Go on" }).click();
+    await alert.getByText("is in force now").waitFor();
+    await confirm.waitFor();
+  });
+
   test("A renaming of unknown outcome shows the new name, also after a reload", async (t) => {
     const { page } = await visit(t, server.url);
     await openAccount(page, { pesel: adult(52), first: "Ewa", surname: "Panna" });
@@ -409,6 +522,27 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     assert.deepEqual([await pesel.inputValue(), await surname.inputValue()], ["", ""]);
   });
 
+  test("An account that comes late does not take the focus from the next search", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { search } = parts(page);
+    let count = 0;
+    const release = await holdBack(page, ({ pathname }) => {
+      if (pathname.endsWith(`/user/${anna.pesel}`)) count += 1;
+      return count > 1;
+    });
+    await search.fill(anna.pesel);
+    await search.press("Enter");
+    await eventually(
+      async () => count,
+      (asked) => asked > 1,
+    );
+    await page.keyboard.type("Kowal");
+    await release();
+    await page.getByRole("heading", { name: anna.name }).waitFor();
+    await page.keyboard.type("ski");
+    assert.equal(await search.inputValue(), "Kowalski");
+  });
+
   test("A search whose answer comes late does not take the teller away from what was begun meanwhile", async (t) => {
     const { page } = await visit(t, server.url);
     const { search, confirm, alert } = parts(page);
@@ -428,29 +562,33 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     await find(page, jan.pesel, jan.name);
   });
 
-  test("A question that comes late does not take the focus from a box of another form, where Enter or space would confirm it", async (t) => {
-    const { page } = await visit(t, server.url);
-    const { search, since } = parts(page);
+  test("A question that comes late does not take the focus from what was chosen meanwhile, where Enter or space would confirm it", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { search, since, doIt } = parts(page);
     const pesel = adult(57);
     await openAccount(page, { pesel, first: "Jan", surname: "Spacja" });
     await post(`user/${pesel}/deposits`, { amount: 5, currency: "PLN" });
     await find(page, pesel, "Jan Spacja");
     await page.getByText("Cash and corrections").click();
+    await page.getByRole("textbox", { name: "Sum" }).fill("50");
     const questions = [
-      { button: /^Reverse /, box: search },
-      { button: /^Close this account$/, box: since },
+      { button: /^Deposit$/, chosen: page.getByRole("button", { name: "Withdraw" }) },
+      { button: /^Reverse /, chosen: search },
+      { button: /^Close this account$/, chosen: since },
     ];
-    for (const { button, box } of questions) {
+    for (const { button, chosen } of questions) {
       const release = await holdBack(page, ({ pathname }) => pathname.endsWith(`/${pesel}`));
       const asked = page.waitForRequest(new RegExp(`/${pesel}$`));
       await page.getByRole("button", { name: button }).click();
       await asked;
-      await box.focus();
+      await chosen.focus();
       await release();
-      await page.locator(".asked").waitFor();
-      assert.ok(await box.evaluate((element) => element.matches(":focus")));
+      await doIt.click({ trial: true });
+      assert.ok(await chosen.evaluate((element) => element.matches(":focus")));
+      await page.keyboard.press("Space");
       await page.getByRole("button", { name: "Cancel" }).click();
     }
+    assert.equal(changes().length, 1);
   });
 
   test("A question left standing is seen with the balances and the warning only, and not in the form for a new account", async (t) => {

@@ -116,7 +116,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await page.getByText("Cash and corrections").click();
     await close.click();
     assert.match(await parts(page).alert.innerText(), /still money/);
-    await page.locator("button:focus", { hasText: "Cancel" }).waitFor();
+    await page.locator(".asked:focus").waitFor();
     await page.getByLabel("Sum").fill("5");
     await page.getByRole("button", { name: "Withdraw" }).click();
     await page.getByRole("button", { name: "Yes, do it" }).click();

@@ -5,34 +5,33 @@ import { test } from "node:test";
 const source = new URL("../../src/web/repeats.ts", import.meta.url).href;
 const { ignoreStrayRepeats } = (await import(source)) as { ignoreStrayRepeats(page: object): void };
 
-class Button {}
+const heard = new Map<string, (event: object) => void>();
+ignoreStrayRepeats({
+  addEventListener: (type: string, hear: (event: object) => void) => heard.set(type, hear),
+});
 
-for (const key of ["Enter", " "]) {
-  test(`A button that takes the focus is pressed by "${key}" only after half a second without a press`, (t) => {
-    Object.assign(globalThis, { HTMLButtonElement: Button });
-    t.after(() => void Reflect.deleteProperty(globalThis, "HTMLButtonElement"));
-    const heard = new Map<string, (event: object) => void>();
-    const addEventListener = (type: string, hear: (event: object) => void) => heard.set(type, hear);
-    ignoreStrayRepeats({ addEventListener });
-    const [asks, confirms] = [new Button(), new Button()];
-    /** Whether a key that is pressed at this time does something. */
-    const press = (timeStamp: number, target: object, pressed = key) => {
-      let isHeeded = true;
-      const preventDefault = () => {
-        isHeeded = false;
-      };
-      heard.get("keydown")?.({ key: pressed, repeat: false, target, timeStamp, preventDefault });
-      return isHeeded;
-    };
-    assert.ok(press(1000, asks));
-    heard.get("focusin")?.({ target: confirms, timeStamp: 1700 });
-    assert.deepEqual(
-      [2100, 2500, 2900].map((time) => press(time, confirms)),
-      [false, false, false],
-    );
-    assert.ok(press(3400, confirms));
-    press(3500, confirms, "Tab");
-    heard.get("focusin")?.({ target: asks, timeStamp: 3500 });
-    assert.ok(press(3600, asks), "it was chosen with Tab");
-  });
+/** Whether an event does something. */
+function isHeeded(type: string, given: object): boolean {
+  let heeded = true;
+  const preventDefault = () => {
+    heeded = false;
+  };
+  heard.get(type)?.({ ...given, preventDefault, stopPropagation() {} });
+  return heeded;
 }
+
+test("The second click of a double one presses the same button, and no other with the same words", () => {
+  const click = (target: object | null, detail: number) =>
+    isHeeded("click", { detail, target: { closest: () => target } });
+  const [close, next] = [{ textContent: "Close" }, { textContent: "Close" }];
+  assert.deepEqual(
+    [click(close, 1), click(close, 2), click(next, 3), click(null, 4)],
+    [true, true, false, true],
+  );
+  assert.ok(click(next, 1));
+});
+
+test("Enter held down presses once", () => {
+  const press = (repeat: boolean) => isHeeded("keydown", { key: "Enter", repeat });
+  assert.deepEqual([press(false), press(true)], [true, false]);
+});

@@ -90,12 +90,12 @@ export async function fillTicket(page: Page, { from, to, side, amount }: Order):
   await ticket.amount.fill(amount);
 }
 
-/** Fills the ticket and has it priced, up to what is to be confirmed. */
+/** Fills the ticket and has it priced, up to a question that can be confirmed. */
 export async function ask(page: Page, order: Order): Promise<void> {
   const { exchange, confirm } = parts(page);
   await fillTicket(page, order);
   await exchange.click();
-  await confirm.waitFor();
+  await confirm.click({ trial: true });
 }
 
 /** The balances on the page, such as `{ PLN: "1,000.00" }`. */

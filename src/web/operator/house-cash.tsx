@@ -1,31 +1,27 @@
-import { useState } from "preact/hooks";
 import { type HousePlace, houseNumber, housePlaces } from "../../core/house.ts";
 import { useApp, useGet } from "../app.ts";
 import { Balances } from "../balances.tsx";
 import { CashFields } from "../cash.tsx";
 import { Part, ReadState } from "../elements.tsx";
 import { ChoiceField } from "../field.tsx";
-import { PendingOrder } from "../question.tsx";
-import { ReceiptInSight } from "../receipt.tsx";
+import { CurrentOrder } from "../question.tsx";
 import { accountIn, balancesUrl } from "../requests.ts";
 import { Statement } from "../statement.tsx";
 
 /**
- * The house's own money: form, balances, statement. Its requests go through Desk under the house's account numbers, so
+ * The house's own money: form, balances, statement. Its requests go through `Desk` under the house's account numbers, so
  * one without an answer survives leaving this view and blocks a second.
  */
 export function HouseCash() {
-  const { desk, texts } = useApp();
-  const [place, setPlace] = useState<HousePlace>(
-    () => housePlaces.find((each) => desk.customer(houseNumber(each)).at !== undefined) ?? "cash",
-  );
-  const pesel = houseNumber(place);
+  const { desk, texts, place, go } = useApp();
+  const { house } = place;
+  const pesel = houseNumber(house);
   const isOut = desk.isOut(pesel);
   const read = useGet<object>(balancesUrl(pesel));
   const account = read.value && accountIn(read.value, pesel);
   const choose = (next: HousePlace) => {
     desk.tell(pesel, { is: "cancels" });
-    setPlace(next);
+    go({ house: next });
   };
   return (
     <article class="account">
@@ -37,7 +33,7 @@ export function HouseCash() {
             <fieldset class="fields" disabled={isOut}>
               <ChoiceField
                 label={texts.place}
-                value={place}
+                value={house}
                 of={housePlaces.map((name) => [name, texts.housePlaces[name]])}
                 onValue={choose}
               />
@@ -50,8 +46,7 @@ export function HouseCash() {
           </form>
         </div>
         <div class="state">
-          <PendingOrder pesel={pesel} />
-          <ReceiptInSight pesel={pesel} />
+          <CurrentOrder pesel={pesel} />
           <ReadState read={read} />
           {account !== undefined && <Balances currencies={account.currencies} />}
         </div>

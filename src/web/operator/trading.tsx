@@ -1,6 +1,6 @@
 import { useApp } from "../app.ts";
 import { Button } from "../elements.tsx";
-import { PendingOrder } from "../question.tsx";
+import { CurrentOrder } from "../question.tsx";
 import { trading, tradingNumber } from "../requests.ts";
 
 /** The suspension of trading, which every counter notices, and the question about it and about its end. */
@@ -11,7 +11,7 @@ export function Trading() {
       <h2>{texts.trading}</h2>
       <p class="muted">{texts.tradingIntro}</p>
       <p class="actions">{rates !== undefined && !rates.suspension && <ChangeTrading kind="suspension" />}</p>
-      <PendingOrder pesel={tradingNumber} />
+      <CurrentOrder pesel={tradingNumber} />
     </section>
   );
 }
@@ -21,7 +21,8 @@ export function ChangeTrading({ kind }: { readonly kind: "suspension" | "resumpt
   const { desk, texts, go } = useApp();
   const ask = () => {
     go({ view: "position" });
-    desk.askAtOnce(trading(kind));
+    // The view is there first, and has the question take the focus from this button.
+    queueMicrotask(() => desk.askAtOnce(trading(kind)));
   };
   return <Button label={texts.changeTrading[kind]} disabled={desk.isOut(tradingNumber)} onClick={ask} />;
 }
