@@ -33,7 +33,7 @@ export function Cash({ account }: CashProps) {
         setOpened(wasOpened);
       }}
     >
-      <summary>{texts.cash}</summary>
+      <summary data-key="cashAlone">{texts.cash}</summary>
       <form noValidate>
         <CashFields
           account={account}

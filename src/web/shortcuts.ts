@@ -10,6 +10,7 @@ export const shortcuts = [
   { keys: "Alt+S", label: "search" },
   { keys: "Alt+N", label: "newAccount" },
   { keys: "Alt+A", label: "amount" },
+  { keys: "Alt+C", label: "cashAlone" },
   { keys: "Alt+T", label: "statement" },
 ] as const satisfies readonly { keys: string; label: keyof Texts }[];
 

@@ -223,6 +223,16 @@ describe("the page for operators", { skip: noBrowser }, () => {
     await banner.waitFor({ state: "detached" });
   });
 
+  test("Trading that another counter has suspended is told with the next price", async (t) => {
+    const { page } = await visit(t, server.url);
+    await withoutTimer(page);
+    await find(page, "80010112340", "Anna Nowak");
+    await postTo(server.url, "trading/suspension", { reason: "another pause" });
+    t.after(() => postTo(server.url, "trading/resumption", {}));
+    await parts(page).amount.fill("10");
+    await page.locator(".banner", { hasText: "another pause" }).waitFor();
+  });
+
   test("The view of batches tries a batch first, carries it out, and gives what fx batch gives and can go on with", async (t) => {
     const path = files(t)("orders.csv", orders);
     const { page, changes } = await visit(t, server.url);
