@@ -5,6 +5,7 @@ import { Balances } from "./balances.tsx";
 import { Blocked } from "./blocked.tsx";
 import { Cash } from "./cash.tsx";
 import { Part, ReadState } from "./elements.tsx";
+import { isTyping } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 import { CurrentOrder } from "./question.tsx";
 import { accountUrl } from "./requests.ts";
@@ -20,8 +21,7 @@ export function AccountView({ pesel }: { readonly pesel: string }) {
   const account = loaded.value;
   useLayoutEffect(() => {
     // Whoever types the next search already goes on with it.
-    const isTyping = Boolean((document.activeElement as HTMLInputElement | null)?.value);
-    if (!isTyping) heading.current?.focus();
+    if (!isTyping()) heading.current?.focus();
   }, [account === undefined]);
 
   if (account === undefined) {

@@ -10,6 +10,11 @@ export function takeFocus(element: HTMLElement | null, asker: Element | null | u
   if (asker !== undefined && isFree) element?.focus();
 }
 
+/** Whether somebody types: a box with text has the focus. */
+export function isTyping(): boolean {
+  return Boolean((document.activeElement as HTMLInputElement | null)?.value);
+}
+
 /** Focuses the page's main part when the focused element is removed and nothing else takes the focus. */
 export function keepFocus(page: Document): void {
   let last: Element | undefined;

@@ -5,7 +5,7 @@ import { isOfBlock, movedBy, noteOf } from "../wire/statement-csv.ts";
 import { useApp, useCustomer, useGet, useMay, useOrderWords, useTask, useTold } from "./app.ts";
 import { Download } from "./download.tsx";
 import { Button, type Fact, Facts, Part, ReadState } from "./elements.tsx";
-import { takeFocus, useFocusReturn } from "./focus.ts";
+import { isTyping, takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel } from "./format.ts";
 import { Letterhead, Signatures } from "./paper.tsx";
 import { printOnly } from "./print.ts";
@@ -66,7 +66,10 @@ function Receipt({ entry, asker, onClose }: ReceiptProps) {
   const mayProve = useMay("operator");
   const region = useRef<HTMLElement>(null);
   useFocusReturn(asker);
-  useLayoutEffect(() => takeFocus(region.current, asker), []);
+  useLayoutEffect(() => {
+    // Whoever types the next order already goes on with it.
+    if (!isTyping()) takeFocus(region.current, asker);
+  }, []);
   useEffect(() => {
     if (newest.value !== undefined) printOnly("receipt");
   }, [newest.value]);

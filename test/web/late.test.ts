@@ -522,6 +522,23 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     assert.deepEqual([await pesel.inputValue(), await surname.inputValue()], ["", ""]);
   });
 
+  test("A receipt that comes late does not take the focus from the next amount", async (t) => {
+    const { page } = await visit(t, server.url);
+    const { amount, confirm, receipt } = parts(page);
+    await openAccount(page, { pesel: adult(99), first: "Jan", surname: "Szybki" });
+    await fillTicket(page, { from: "PLN", to: "USD", side: "Buy", amount: "10" });
+    await amount.press("Enter");
+    await confirm.click({ trial: true });
+    const release = await holdBack(page, ({ pathname }) => pathname.includes("/api/receipts/"));
+    await confirm.press("Enter");
+    await amount.and(page.locator(":focus")).waitFor();
+    await page.keyboard.type("2");
+    await release();
+    await receipt.waitFor();
+    await page.keyboard.type("5");
+    assert.equal(await amount.inputValue(), "25");
+  });
+
   test("An account that comes late does not take the focus from the next search", async (t) => {
     const { page } = await visit(t, server.url);
     const { search } = parts(page);
