@@ -179,8 +179,8 @@ export function describeUnwritten(
 }
 
 /** How to do the rest of a batch. */
-export function restOf(id: string, how = ""): string {
-  return `To do the rest, run it again with --id ${id}${how}. Nothing is done twice.`;
+export function restOf(id: string): string {
+  return `To do the rest, run it again with --id ${id}. Nothing is done twice.`;
 }
 
 function resultWith(key: string | undefined): string {

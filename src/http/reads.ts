@@ -79,7 +79,10 @@ function askedOf<Id extends ReadId>(id: Id, request: FastifyRequest): Asked<Id> 
   return {
     query: (shape && parseRequest(shape, request.query, "query")) as QueryOf<Id>,
     parameter: (name) => parameterOf(request, name),
-    caller: request.caller,
+    // As it is now: the token may have another role than when the read began to wait.
+    get caller() {
+      return request.caller;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { CurrencyCode } from "../core/currency.ts";
 import type { LatestTable, Rate, RateOfTable, RateTable, TradingState } from "../core/rates.ts";
+import { notAnAnswer } from "./answers.ts";
 import { currency, date, givenText, orNull, time } from "./fields.ts";
 import { wholeNumber } from "./parameters.ts";
 import { rateValue, reasonCode, source, tableId, tableNumber } from "./rate-fields.ts";
@@ -54,8 +55,8 @@ const tradingFields = {
 const tradingJson = z.object(tradingFields).meta({ id: "Trading" });
 
 function tradingOf({ tradable, reason, reasonCode, suspension }: z.output<typeof tradingJson>): TradingState {
-  const notTraded =
-    tradable || reasonCode === undefined ? undefined : { code: reasonCode, reason: reason ?? "" };
+  if (tradable !== (reasonCode === undefined)) throw notAnAnswer("rates that contradict themselves");
+  const notTraded = reasonCode && { code: reasonCode, reason: reason ?? "" };
   return { notTraded, suspension };
 }
 

@@ -249,6 +249,23 @@ describe("a stream under way", () => {
     for (const answer of asked) isProblem(await answer, "unauthorized");
   });
 
+  test("A read that waits for its turn has the role that its token has then", async (t) => {
+    const { passed, release } = openGate();
+    const accounts = () => passed.then(() => ({ items: [], next: undefined }));
+    const { url, callers, app } = await guarded(t, { accounts });
+    let arrived = 0;
+    app.server.on("request", () => (arrived += 1));
+    const ask = (path: string) => send(url, "GET", path, { headers: bearer("operator") });
+    const first = ask("/api/users");
+    await until(() => arrived === 1);
+    const second = ask("/api/till?by=teller");
+    await until(() => arrived === 2);
+    callers.set(...callerOf("operator", "teller"));
+    release();
+    assert.equal((await first).status, 200);
+    isProblem(await second, "forbidden");
+  });
+
   test("A batch is ended when its token expires", async (t) => {
     const { url, clock } = await guarded(t);
     const bulk = new BulkClient(url, lines("late"));

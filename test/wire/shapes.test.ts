@@ -58,6 +58,14 @@ describe("figures over the wire", () => {
     assert.equal(amount, "90071992547409.93");
   });
 
+  test("rates that are not tradable for no reason, or tradable for one, are no answer of fx", () => {
+    const traded = { notTraded: undefined, suspension: undefined };
+    const answer = ratesShape.encode({ table, previous: table, recorded: true, ...traded });
+    for (const wrong of [{ tradable: false }, { reasonCode: "too-old" }]) {
+      assert.throws(() => decodeAnswer(ratesShape, { ...answer, ...wrong }), /not one that fx gives/);
+    }
+  });
+
   test("rates keep every published place", () => {
     const traded = { notTraded: undefined, suspension: undefined };
     const { rates } = ratesShape.encode({ table, previous: table, recorded: true, ...traded });

@@ -62,8 +62,6 @@ const exitsByWeight: readonly Exit[] = [8, 1, 10, 7, 6, 2, 12, 141];
 export const previewLines = 10_000;
 /** The most failed lines to show on stderr while the results go to a file, which has them all. */
 const shownFailures = 10;
-/** Refusals that the ledger does not keep: with --stop-on-error, such a line stops each run. */
-const repeatedRefusals: readonly string[] = ["idempotency-key-reused", "rate-changed"];
 
 /** The first line of a batch that an earlier run has done. */
 interface DoneBefore {
@@ -84,8 +82,6 @@ export class Report {
   readonly #counts = { done: 0, replayed: 0, refused: 0, failed: 0, unknown: 0 };
   readonly #accounts = new Set<string>();
   readonly #sums: Sums = new Map();
-  /** Whether a line was refused that is refused anew in each run. */
-  #isRefusedAnew = false;
   /** Refused lines whose keys were used before. Under a new key they could do again what was done. */
   #reusedKeys = 0;
   /** Lines of unknown outcome that were sent before with another token. Each run is answered so. */
@@ -147,7 +143,7 @@ export class Report {
     // The lines that were not sent are not counted.
     const isCut = isStopped || !this.#isOutputOpen || problem !== undefined;
     const complete = !isCut && failed + unknown === this.#ofAnotherToken;
-    if (complete && done + replayed + refused === 0)
+    if (complete && done + replayed + refused + unknown === 0)
       tellWarning(this.#terminal, "The file has no lines.", json);
     const hints = this.#hints(complete, isTableReplaced);
     const before = replayed === 0 ? undefined : this.#doneBefore;
@@ -209,7 +205,6 @@ export class Report {
     const { rejects, json } = this.#options;
     const { stderr } = this.#terminal;
     this.#exits.add(exit);
-    this.#isRefusedAnew ||= line.request instanceof Error || repeatedRefusals.includes(code);
     if (code === "idempotency-key-reused") {
       if (state === "unknown") this.#ofAnotherToken += 1;
       else this.#reusedKeys += 1;
@@ -279,8 +274,10 @@ export class Report {
       hints.push("Correct or remove the lines that would be refused, and try again.");
     if (dryRun) return hints;
     if (isTableReplaced) hints.push("The rates have changed since the preview.");
-    const how = stopOnError && this.#isRefusedAnew ? " and without --stop-on-error" : "";
-    if (!complete) hints.push(restOf(batch.id, how));
+    if (!complete) hints.push(restOf(batch.id));
+    if (!complete && stopOnError) {
+      hints.push("If it stops at the same line again, correct that line, or leave --stop-on-error out.");
+    }
     if (refused === this.#reusedKeys) return hints;
     hints.push(
       rejects !== undefined && rejects.problem === undefined
