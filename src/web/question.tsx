@@ -43,7 +43,8 @@ function useBalances(order: Order) {
   const changes = balanceChanges(account, order);
   const isStopped = order.out !== undefined || kind === "closing" || kind === "block";
   let warning: string | undefined;
-  if (account.blocked === true && isStopped) warning = texts.blockedAccount;
+  if (account.closed === true) warning = texts.closedAccount;
+  else if (account.blocked === true && isStopped) warning = texts.blockedAccount;
   else if (kind === "closing" && changes.some(({ before }) => before !== 0)) warning = texts.notEmpty;
   else if (changes.some(({ after }) => after < 0)) {
     warning = housePlaceOf(pesel) === undefined ? texts.notEnough : texts.houseBelow;

@@ -125,6 +125,10 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await page.getByRole("button", { name: "Yes, do it" }).click();
     await page.getByText("This account is closed.").waitFor();
     assert.equal(await parts(page).exchange.count(), 0);
+    await page.getByRole("button", { name: "Reverse" }).first().click();
+    const asked = page.locator(".asked");
+    assert.match(await asked.getByRole("alert").innerText(), /account is closed/);
+    await asked.getByRole("button", { name: "Cancel" }).click();
     const { newAccount, openAccount: open, ...box } = parts(page);
     await newAccount.click();
     await box.pesel.fill(adult(12));
@@ -132,7 +136,7 @@ describe("the page for tellers on paper, and what stands around it", { skip: noB
     await box.first.fill("Inna");
     await box.surname.fill("Osoba");
     await open.click();
-    await page.locator(".asked").getByRole("alert").getByText("in the name of Pusta Kasa").waitFor();
+    await asked.getByRole("alert").getByText("in the name of Pusta Kasa").waitFor();
   });
 
   test("A teller sees that an account is blocked, why and since when, before there is an amount to type, and an operator lifts it", async (t) => {
