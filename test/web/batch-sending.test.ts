@@ -93,6 +93,46 @@ test("A line that the page sent again after a broken connection is done before o
   );
 });
 
+const failedAt = (line: number, code: ErrorCode, replayed = false) => {
+  const problem = encodeProblem(new FxError(code, "For the test."), "1");
+  return JSON.stringify({ line, status: problem.status, problem, ...(replayed && { replayed }) });
+};
+
+test("A line of the page that the store fails keeps no other from being done, unless it fails all of them", async () => {
+  const answered = (...texts: string[]) =>
+    serverOf(async function* () {
+      yield texts;
+    });
+  const damaged = failedAt(1, "storage-unavailable");
+  const sender = new BatchSender();
+  const had: AnsweredLine[] = [];
+  await carryOut(answered(damaged, answerTo(2), answerTo(3)), had, { sender });
+  assert.deepEqual([had.map(({ state }) => state), sender.unknown.size], [["unknown", "done", "done"], 0]);
+  const all = [1, 2, 3].map((line) => failedAt(line, "storage-unavailable"));
+  await assert.rejects(carryOut(answered(...all), []), { code: "storage-unavailable" });
+});
+
+test("A line of the page whose refusal got lost is refused by this run, and not said to be a replay", async () => {
+  const had: AnsweredLine[] = [];
+  const server = serverOf(
+    // biome-ignore lint/correctness/useYield: the connection breaks before the first line
+    async function* () {
+      throw new NoAnswer();
+    },
+    async function* () {
+      yield [
+        failedAt(1, "insufficient-funds", true),
+        answerTo(2, receiptFrom(0)),
+        answerTo(3, receiptFrom(0)),
+      ];
+    },
+  );
+  await carryOut(server, had);
+  const [first] = had;
+  assert.ok(first !== undefined && "error" in first);
+  assert.deepEqual([first.state, first.error.replayed], ["refused", false]);
+});
+
 test("The second of two lines of the page with equal keys is done before, also when its answer got lost", async () => {
   const had: AnsweredLine[] = [];
   const keyed = `kind,pesel,amount,currency,key\n${`deposit,${pesel},1,PLN,slip\n`.repeat(2)}`;

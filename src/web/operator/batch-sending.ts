@@ -83,17 +83,24 @@ export class BatchSender {
       else sendable.push({ line, text });
     }
     let end: FxError | undefined;
+    let isStoreWell = false;
     if (sendable.length > 0) {
       const given = await persistently(sending.signal, () => this.#ask(sendable, sending));
       end = given.end;
       for (const [nth, answer] of given.answers.entries()) {
         const { line } = sendable[nth] as Sendable;
         const wasUnknown = this.unknown.has(line);
-        answers.set(line, "receiptId" in answer ? this.#start.answerAfter(answer, wasUnknown) : answer);
+        answers.set(line, this.#start.answerAfter(answer, wasUnknown));
       }
+      isStoreWell = given.answers.some((answer) => !isUndecided(answer));
       if (!sending.isDryRun) this.#settle(sendable, answers);
     }
-    const results = [...answers].map(([line, answer]) => resultOf(line, answer, unknownBefore.has(line)));
+    const results = [...answers].map(([line, answer]) => {
+      // A damaged account fails the lines of its own.
+      if (!isUndecided(answer) || !isStoreWell) return resultOf(line, answer, unknownBefore.has(line));
+      this.unknown.delete(line);
+      return { line, state: sending.isDryRun ? "refused" : "unknown", error: answer } as const;
+    });
     return {
       results: results.flatMap((result) => (result instanceof FxError ? [] : [result])),
       end: end ?? results.find((result) => result instanceof FxError),
@@ -157,6 +164,11 @@ async function persistently<T>(signal: AbortSignal, attempt: () => Promise<T>): 
       await new Promise((resolve) => setTimeout(resolve, Math.min(nth, attempts) * 500));
     }
   }
+}
+
+/** Whether the server failed at the line: it may have been done. */
+function isUndecided(answer: BulkAnswer): answer is FxError {
+  return answer instanceof FxError && undecided.includes(answer.code);
 }
 
 /** The text of a line as it is sent, or why it cannot be. Exchanges that name no rate table get one. */

@@ -155,7 +155,7 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
       )}
       {!batch.isBusy && (
         <>
-          {count.unknown > 0 && <p role="alert">{texts.ofAnotherToken}</p>}
+          {results.some(isUsedKey) && <p role="alert">{texts.ofAnotherToken}</p>}
           {(step !== "finished" || unknown === 0) && (
             <p role="status" class={step === "finished" ? "good" : ""}>
               {texts.batchStep[step]}
@@ -169,6 +169,10 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
       )}
     </>
   );
+}
+
+function isUsedKey(result: AnsweredLine): boolean {
+  return result.state === "unknown" && result.error.code === "idempotency-key-reused";
 }
 
 function Actions({ file }: { readonly file: KeyedFile }) {
