@@ -29,13 +29,12 @@ export function NewAccount({ onOpened, onClose }: NewAccountProps) {
     desk.edit(newHolder, emptyDraft);
     then();
   };
-  // The form is emptied when its account is opened.
-  const opened = desk.outcomes.find(
-    ({ order, ...end }) =>
-      order.kind === "opening" && "receiptId" in end && ["", order.pesel].includes(digits),
-  )?.order.pesel;
-  useLayoutEffect(() => (opened === undefined ? undefined : onOpened(opened)), [opened]);
   const isOut = desk.isOut(digits);
+  /** The PESEL of an opening that was sent from this form, which is emptied when it is done. */
+  const sent = useRef("");
+  if (digits !== "") sent.current = isOut ? digits : "";
+  const isOpened = sent.current !== "" && desk.customer(sent.current).done?.kind === "opening";
+  useLayoutEffect(() => (isOpened ? onOpened(sent.current) : undefined), [isOpened]);
   const holder = { name: (draft.name ?? "").trim(), surname: (draft.surname ?? "").trim() };
   const amount = typedAmount(draft.sum === "" ? "0" : draft.sum, "PLN", { zero: true });
   const unfit = peselFault(digits);

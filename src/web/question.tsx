@@ -222,6 +222,11 @@ function Priced({ pesel, at, asker }: PricedProps) {
   useLayoutEffect(() => desk.show(key), []);
   // No button has the focus: an Enter out of habit confirms nothing.
   useLayoutEffect(() => takeFocus(form.current, asker), []);
+  const askToLeave = (is: boolean) => {
+    // The button that was pressed goes.
+    form.current?.focus();
+    setLeaving(is);
+  };
   const cancel = () => stage === "asked" && desk.tell(pesel, { is: "cancels" });
   return (
     <form
@@ -239,7 +244,7 @@ function Priced({ pesel, at, asker }: PricedProps) {
       <p class="actions" key={isLeaving ? "leaving" : "asked"}>
         {isLeaving ? (
           <>
-            <Button label={texts.stay} class="primary" onClick={() => setLeaving(false)} />
+            <Button label={texts.stay} class="primary" onClick={() => askToLeave(false)} />
             <Button
               label={texts.giveUp}
               class="plain"
@@ -268,7 +273,7 @@ function Priced({ pesel, at, asker }: PricedProps) {
                   label={texts.leave}
                   class="plain"
                   disabled={stage !== "unknown"}
-                  onClick={() => setLeaving(true)}
+                  onClick={() => askToLeave(true)}
                 />
               </>
             )}

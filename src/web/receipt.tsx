@@ -31,21 +31,18 @@ export function ReceiptInSight({ pesel, asker }: ReceiptInSightProps) {
   const { done, receiptId } = useCustomer(pesel);
   useTold(done?.key);
   const entry = useGet<EntryJson>(receiptId ? receiptUrl(receiptId) : undefined).value;
+  const close = () => void desk.tell(pesel, { is: "shows receipt", receiptId: undefined });
   if (entry === undefined)
     return (
       done && (
         <p class="card" role="status">
-          {fill(texts.orderDone, wordsOf(done))}
+          {fill(texts.orderDone, wordsOf(done))} <Button label={texts.close} class="plain" onClick={close} />
         </p>
       )
     );
   return (
     <Part key={entry.id}>
-      <Receipt
-        entry={entry}
-        asker={asker}
-        onClose={() => desk.tell(pesel, { is: "shows receipt", receiptId: undefined })}
-      />
+      <Receipt entry={entry} asker={asker} onClose={close} />
     </Part>
   );
 }

@@ -48,12 +48,18 @@ export function UnderWay() {
       ))}
       {desk.outcomes.map(({ order, ...end }) => {
         const isDone = "receiptId" in end;
+        const { done, message } = desk.customer(order.pesel);
+        const isToldThere = [done?.key, message?.key].includes(order.key);
+        const showIt = () => {
+          show(order, isDone);
+          if (!isToldThere) desk.dismiss(order.key);
+        };
         return (
           <div key={order.key} class={isDone ? "banner" : "banner warn"} role="status">
             {isDone
               ? fill(texts.orderDone, wordsOf(order))
               : fill(texts.orderRefused, wordsOf(order), failureText(end.failure))}{" "}
-            {showButton(viewOf(order), () => show(order, isDone))}
+            {showButton(viewOf(order), showIt)}
             <Button label={texts.close} class="plain" onClick={() => desk.dismiss(order.key)} />
           </div>
         );

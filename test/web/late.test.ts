@@ -488,20 +488,27 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     });
   }
 
-  test("An account whose opening is answered while another view is in sight is shown at the counter", async (t) => {
+  test("A form for the next new account stays, although the one sent before is opened meanwhile", async (t) => {
     const { page } = await visit(t, server.url);
     const { newAccount, openAccount: open, pesel, first, surname, doIt } = parts(page);
+    await openAccount(page, { pesel: adult(92), first: "Ewa", surname: "Obok" });
     const letGo = await holdBack(page, ({ pathname }) => pathname === "/api/user");
     await newAccount.click();
     await pesel.fill(adult(93));
     await first.fill("Jan");
-    await surname.fill("Powrót");
+    await surname.fill("Pierwszy");
     await open.click();
     await doIt.click();
-    await page.getByRole("button", { name: "Till", exact: true }).click();
+    await find(page, adult(92), "Ewa Obok");
     await letGo();
-    await page.getByRole("button", { name: "Counter", exact: true }).click();
-    await page.getByRole("heading", { name: "Jan Powrót" }).waitFor();
+    const done = page.locator(".banner", { hasText: "Done: Opening · Jan Pierwszy" });
+    await done.waitFor();
+    await newAccount.click();
+    await surname.fill("Następny");
+    assert.equal(await page.getByRole("heading", { name: "Jan Pierwszy" }).count(), 0);
+    await done.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("heading", { name: "Jan Pierwszy" }).waitFor();
+    await done.waitFor({ state: "detached" });
   });
 
   test("The form for a new account is empty once its account was opened, also where a banner showed that", async (t) => {
