@@ -98,18 +98,33 @@ const failedAt = (line: number, code: ErrorCode, replayed = false) => {
   return JSON.stringify({ line, status: problem.status, problem, ...(replayed && { replayed }) });
 };
 
-test("A line of the page that the store fails keeps no other from being done, unless it fails all of them", async () => {
-  const answered = (...texts: string[]) =>
-    serverOf(async function* () {
-      yield texts;
-    });
-  const damaged = failedAt(1, "storage-unavailable");
+test("A line of the page that the server fails keeps no other account's from being done, and is told at the end", async () => {
+  const [damaged, other] = [pesel, adult(1)];
+  // More than one request has.
+  const rows = [damaged, ...Array.from({ length: 256 }, () => other), damaged, other];
+  const file = `kind,pesel,amount,currency,note\n${rows.map((row) => `deposit,${row},1,PLN,\n`).join("")}`;
+  const of = readBatch(new TextEncoder().encode(file), "2026-06-08").lines;
+  const api = {
+    ...serverOf(),
+    lines: async function* (...[, , { body }]: Parameters<BatchServer["lines"]>) {
+      const texts = body.trim().split("\n");
+      yield texts.map((text, index) =>
+        text.includes(damaged) ? failedAt(index + 1, "storage-unavailable") : answerTo(index + 1),
+      );
+    },
+  };
   const sender = new BatchSender();
   const had: AnsweredLine[] = [];
-  await carryOut(answered(damaged, answerTo(2), answerTo(3)), had, { sender });
-  assert.deepEqual([had.map(({ state }) => state), sender.unknown.size], [["unknown", "done", "done"], 0]);
-  const all = [1, 2, 3].map((line) => failedAt(line, "storage-unavailable"));
-  await assert.rejects(carryOut(answered(...all), []), { code: "storage-unavailable" });
+  await assert.rejects(carryOut(api, had, { of, sender }), { code: "storage-unavailable" });
+  assert.deepEqual([had.length, sender.unknown.size], [257, 1]);
+  assert.ok(had.every(({ line, state }) => state === "done" && line.pesel === other));
+  const tried: AnsweredLine[] = [];
+  const sending = { api, signal: new AbortController().signal, isDryRun: true, tableId: undefined };
+  for await (const results of new BatchSender().send(of, sending)) tried.push(...results);
+  assert.deepEqual(
+    tried.filter(({ state }) => state === "refused").map(({ line }) => line.number),
+    [2, 259],
+  );
 });
 
 test("A line of the page whose refusal got lost is refused by this run, and not said to be a replay", async () => {

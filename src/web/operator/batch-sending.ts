@@ -59,17 +59,26 @@ export class BatchSender {
 
   /**
    * Carries out lines, in their order, or tries them, and gives their results as they come. A dry run is one request,
-   * because each line is answered as those before it would leave the ledger.
-   * @throws FxError that is not of one line, after which nothing is begun; the line that failed has no result
+   * because each line is answered as those before it would leave the ledger. A line at which the server fails, as on a
+   * damaged account, has no result, and no later line of its account is sent: it could be refused, and would stay so.
+   * @throws FxError at the end if the server failed at lines; at once if it is not of lines alone
    * @throws NoAnswer or FxError if the rest is not answered
    */
   async *send(lines: readonly KeyedLine[], sending: Sending): AsyncGenerator<readonly AnsweredLine[]> {
     const size = sending.isDryRun ? lines.length : linesAtOnce;
+    const held = new Set<string | null>();
+    let failure: FxError | undefined;
     for (let start = 0; start < lines.length; start += size) {
-      const { results, end } = await this.#sendTogether(lines.slice(start, start + size), sending);
+      const some = lines.slice(start, start + size).filter((line) => !held.has(accountOf(line)));
+      const { results, failed, end } = await this.#sendTogether(some, sending);
       yield results;
       if (end !== undefined) throw end;
+      for (const [line, error] of failed) {
+        held.add(accountOf(line));
+        failure ??= error;
+      }
     }
+    if (failure !== undefined) throw failure;
   }
 
   async #sendTogether(lines: readonly KeyedLine[], sending: Sending) {
@@ -83,7 +92,7 @@ export class BatchSender {
       else sendable.push({ line, text });
     }
     let end: FxError | undefined;
-    let isStoreWell = false;
+    const failed = new Map<KeyedLine, FxError>();
     if (sendable.length > 0) {
       const given = await persistently(sending.signal, () => this.#ask(sendable, sending));
       end = given.end;
@@ -91,18 +100,18 @@ export class BatchSender {
         const { line } = sendable[nth] as Sendable;
         const wasUnknown = this.unknown.has(line);
         answers.set(line, this.#start.answerAfter(answer, wasUnknown));
+        if (isUndecided(answer)) failed.set(line, answer);
       }
-      isStoreWell = given.answers.some((answer) => !isUndecided(answer));
+      if (failed.size === given.answers.length) end ??= [...failed.values()][0];
       if (!sending.isDryRun) this.#settle(sendable, answers);
     }
-    const results = [...answers].map(([line, answer]) => {
-      // A damaged account fails the lines of its own.
-      if (!isUndecided(answer) || !isStoreWell) return resultOf(line, answer, unknownBefore.has(line));
-      this.unknown.delete(line);
-      return { line, state: sending.isDryRun ? "refused" : "unknown", error: answer } as const;
-    });
+    if (end === undefined && sending.isDryRun) failed.clear();
+    const results = [...answers]
+      .filter(([line]) => !failed.has(line))
+      .map(([line, answer]) => resultOf(line, answer, unknownBefore.has(line)));
     return {
       results: results.flatMap((result) => (result instanceof FxError ? [] : [result])),
+      failed,
       end: end ?? results.find((result) => result instanceof FxError),
     };
   }
@@ -166,6 +175,11 @@ async function persistently<T>(signal: AbortSignal, attempt: () => Promise<T>): 
   }
 }
 
+/** The account of a line; null if the line cannot be read. */
+function accountOf({ request }: KeyedLine): string | null {
+  return request instanceof Error ? null : request.pesel;
+}
+
 /** Whether the server failed at the line: it may have been done. */
 function isUndecided(answer: BulkAnswer): answer is FxError {
   return answer instanceof FxError && undecided.includes(answer.code);
@@ -194,5 +208,7 @@ function resultOf(line: KeyedLine, answer: BulkAnswer, wasUnknown: boolean): Ans
   const isUnknown =
     isOfAnotherToken(line, answer) || (wasUnknown && answer.code === "idempotency-key-reused");
   if (isUnknown) return { line, state: "unknown", error: answer };
-  return isOfRequest(answer.code) ? { line, state: "refused", error: answer } : answer;
+  // In a dry run, what the server fails at would not be done.
+  const isRefused = isOfRequest(answer.code) || isUndecided(answer);
+  return isRefused ? { line, state: "refused", error: answer } : answer;
 }

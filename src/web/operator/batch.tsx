@@ -155,7 +155,7 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
       )}
       {!batch.isBusy && (
         <>
-          {results.some(isUsedKey) && <p role="alert">{texts.ofAnotherToken}</p>}
+          {count.unknown > 0 && <p role="alert">{texts.ofAnotherToken}</p>}
           {(step !== "finished" || unknown === 0) && (
             <p role="status" class={step === "finished" ? "good" : ""}>
               {texts.batchStep[step]}
@@ -169,10 +169,6 @@ function Outcome({ file }: { readonly file: KeyedFile }) {
       )}
     </>
   );
-}
-
-function isUsedKey(result: AnsweredLine): boolean {
-  return result.state === "unknown" && result.error.code === "idempotency-key-reused";
 }
 
 function Actions({ file }: { readonly file: KeyedFile }) {

@@ -26,8 +26,8 @@ const madeKey = /^(b[\w-]{3})[\w-]{16}(?::\d+)?$/;
 
 /**
  * Finds out whether most lines of a file were done by one other batch: the file may be a corrected or a longer version
- * of that one, and most of it would be done a second time. An account that cannot be read, as one that is damaged, counts
- * as one without entries.
+ * of that one, and most of it would be done a second time. Lines of an account that cannot be read, as one that is damaged,
+ * are not compared.
  * @throws FxError if no account can be read
  */
 export async function findOverlap(
@@ -36,19 +36,20 @@ export async function findOverlap(
   today: CalendarDate,
 ): Promise<Overlap | undefined> {
   const sample = sampleOf(topRequests(batch, today));
-  const overlaps = new Map<string, Overlap>();
+  const overlaps = new Map<string, Omit<Overlap, "among">>();
   const failures: FxError[] = [];
   for (let start = 0; start < sample.length; start += concurrency) {
     const group = sample.slice(start, start + concurrency);
     const found = await Promise.all(group.map((request) => batchesThatDid(request, service, failures)));
     for (const [batch, time] of found.flatMap((times) => [...times])) {
       const { lines = 0, last = time } = overlaps.get(batch) ?? {};
-      overlaps.set(batch, { lines: lines + 1, among: sample.length, last: last > time ? last : time });
+      overlaps.set(batch, { lines: lines + 1, last: last > time ? last : time });
     }
   }
-  if (failures.length > 0 && failures.length === sample.length) throw failures[0];
+  const among = sample.length - failures.length;
+  if (among === 0 && failures.length > 0) throw failures[0];
   const [most] = [...overlaps.values()].sort((a, b) => b.lines - a.lines);
-  return most !== undefined && most.lines * 2 > sample.length ? most : undefined;
+  return most !== undefined && most.lines * 2 > among ? { ...most, among } : undefined;
 }
 
 /** Warns, before anything is sent, that most lines would be done a second time. */

@@ -1,5 +1,4 @@
 import { type KeyedLine, LineKeys } from "../../../batch/keys.ts";
-import type { BatchLine } from "../../../batch/line.ts";
 import { type DoneLine, doneLine, isOfAnotherToken } from "../../../batch/result.ts";
 import type { CalendarDate } from "../../../core/date.ts";
 import { FxError, undecided } from "../../../core/errors.ts";
@@ -49,6 +48,8 @@ export class BatchRunner {
   #isStopping = false;
   #hasLeft = false;
   #hasFailed = false;
+  /** The accounts of which a line has failed. */
+  readonly #held = new Set<string>();
   /** Failures since the last line that was done. */
   #failures = 0;
   #results = 0;
@@ -96,7 +97,8 @@ export class BatchRunner {
         this.#hasLeft = true;
         return;
       }
-      yield group.map((line) => this.#take(line));
+      const keyed = group.map((line) => this.#keys.of(line)).filter((line) => !this.#isHeld(line));
+      if (keyed.length > 0) yield keyed.map((line) => this.#take(line));
       if (stopOnError) await this.#answered();
     }
   }
@@ -108,8 +110,14 @@ export class BatchRunner {
     });
   }
 
-  #take(line: BatchLine): BulkLine {
-    const keyed = this.#keys.of(line);
+  /** Whether an earlier line of the account has failed: without it, this one could be refused, and would stay so. */
+  #isHeld({ request }: KeyedLine): boolean {
+    if (request instanceof Error || !this.#held.has(request.pesel)) return false;
+    this.#hasLeft = true;
+    return true;
+  }
+
+  #take(keyed: KeyedLine): BulkLine {
     this.#underWay.push(keyed);
     return this.#isPinned(keyed) ? { ...keyed.request, table: this.#run.table } : keyed.request;
   }
@@ -149,6 +157,7 @@ export class BatchRunner {
     const isRefused = refusals.includes(failure.exit);
     if (!isRefused) {
       this.#failures += 1;
+      if (!this.#run.dryRun && !(line.request instanceof Error)) this.#held.add(line.request.pesel);
       const isOfLine = undecided.some((code) => code === failure.code) && this.#failures <= mostOfLines;
       this.#hasFailed ||= !isOfLine;
     }

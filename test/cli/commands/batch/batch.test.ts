@@ -120,22 +120,26 @@ test("Dry runs and runs of 200 accounts pass a server with a limit of 100 reques
 });
 
 for (const place of ["a store", "a server"]) {
-  test(`fx batch at ${place} with a line of a damaged account does all others, with and without an id`, async (t) => {
+  test(`fx batch at ${place} with a line of a damaged account does all lines of others, and no later one of it, with and without an id`, async (t) => {
     const { env, fx, write, path } = await desk(t);
     await openHere(env.FX_URL, { index: 1 });
     const ledger = new DatabaseSync(path("fx.db"));
     ledger.exec(`update account set name = 'Eve' where pesel = ${adult(1)}`);
     ledger.close();
-    const deposits = Array.from({ length: 1300 }, (_, nth) => `deposit,${adult(nth === 3 ? 1 : 0)},1,PLN`);
+    // A store takes 16 groups of 512 lines at once.
+    const deposits = Array.from(
+      { length: 9000 },
+      (_, nth) => `deposit,${adult(nth === 3 || nth === 8999 ? 1 : 0)},1,PLN`,
+    );
     write("cash.csv", ["kind,pesel,amount,currency", ...deposits]);
     const server = place === "a store" ? undefined : await serveHere({ FX_DB: env.FX_URL, FX_RATES: "demo" });
     t.after(() => server?.stop());
     const at = server === undefined ? "" : ` --url ${server.url}`;
     for (const [id, done, replayed, failed, unknown, exit] of [
-      ["", 1299, 0, 0, 1, 8],
-      [" --id b", 1299, 0, 0, 1, 8],
-      [" --id b", 0, 1299, 0, 1, 8],
-      [" --id c --dry-run", 1299, 0, 1, 0, 7],
+      ["", 8998, 0, 0, 1, 8],
+      [" --id b", 8998, 0, 0, 1, 8],
+      [" --id b", 0, 8998, 0, 1, 8],
+      [" --id c --dry-run", 8998, 0, 2, 0, 7],
     ] as const) {
       const ran = await fx(`batch cash.csv --json${id}${at}`);
       const told = JSON.parse(ran.stderr);
@@ -144,6 +148,23 @@ for (const place of ["a store", "a server"]) {
     }
   });
 }
+
+test("fx batch warns of lines that another batch has done, although most of the accounts are damaged", async (t) => {
+  const { env, fx, write, path } = await desk(t);
+  const people = Array.from({ length: 20 }, (_, nth) => nth + 1);
+  for (const index of people) await openHere(env.FX_URL, { index });
+  const rows = people.map((index) => `deposit,${adult(index)},1,PLN`);
+  write("cash.csv", ["kind,pesel,amount,currency", ...rows]);
+  assert.equal((await fx("batch cash.csv")).exit, 0);
+  const ledger = new DatabaseSync(path("fx.db"));
+  for (const index of people.slice(0, 11)) {
+    ledger.exec(`update account set name = 'Eve' where pesel = ${adult(index)}`);
+  }
+  ledger.close();
+  write("longer.csv", ["kind,pesel,amount,currency", ...rows, `deposit,${adult()},1,PLN`]);
+  const [warning] = (await fx("batch longer.csv --json")).stderr.split("\n");
+  assert.deepEqual({ ...JSON.parse(warning ?? "").overlap, last: "" }, { lines: 9, among: 10, last: "" });
+});
 
 for (const separator of [",", ";"]) {
   test(`fx batch with refused lines writes no cell that a spreadsheet would run, and reads all of them back, between "${separator}"`, async (t) => {
