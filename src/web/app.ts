@@ -146,10 +146,16 @@ export function useCustomer(pesel: string): Customer {
   return useApp().desk.customer(pesel);
 }
 
-/** Dismisses the outcome of the order with this key: its words are shown here. */
+/** Dismisses the outcome of the order with this key: its words are shown here, once the page is in sight. */
 export function useTold(key: string | undefined): void {
   const { desk } = useApp();
-  useLayoutEffect(() => void (key !== undefined && desk.dismiss(key)), [key]);
+  useLayoutEffect(() => {
+    if (key === undefined) return;
+    const look = () => document.visibilityState === "visible" && desk.dismiss(key);
+    look();
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
+  }, [key]);
 }
 
 /** An order in a line. */

@@ -33,7 +33,7 @@ export function Cash({ account }: CashProps) {
         setOpened(wasOpened);
       }}
     >
-      <summary data-key="cashAlone">{texts.cash}</summary>
+      <summary data-key={isOpened ? undefined : "cashAlone"}>{texts.cash}</summary>
       <form noValidate>
         <CashFields
           account={account}
@@ -83,6 +83,7 @@ export function CashFields({ account, deposit, withdraw }: CashFieldsProps) {
     <fieldset class="fields" disabled={isOut}>
       <AmountField
         label={texts.cashSum}
+        data-key="cashAlone"
         value={draft.sum}
         onValue={(value) => edit({ sum: value })}
         currency={currency}

@@ -78,7 +78,7 @@ export function orderOut({ at }: Customer): Order | undefined {
 }
 
 /** The order that is asked about, or sent and not settled. */
-export function orderOf({ at }: Customer): Order | undefined {
+export function orderOf({ at }: Pick<Customer, "at">): Order | undefined {
   return at === undefined || at.stage === "asking" ? undefined : at.order;
 }
 

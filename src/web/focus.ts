@@ -1,13 +1,14 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
 /**
- * Focuses an element that has appeared, if the focus is still where it was asked for, or nowhere.
+ * Focuses an element that has appeared, if the focus is still where it was asked for, or nowhere; brings into sight what
+ * has stood before.
  * @param asker the element from which it was asked for; null for none, undefined if nobody has asked for it now
  */
 export function takeFocus(element: HTMLElement | null, asker: Element | null | undefined): void {
   const { activeElement } = document;
-  const isFree = activeElement === asker || activeElement?.matches("body, main") !== false;
-  if (asker !== undefined && isFree) element?.focus();
+  if (asker === undefined) element?.scrollIntoView({ block: "nearest" });
+  else if (activeElement === asker || activeElement?.matches("body, main") !== false) element?.focus();
 }
 
 /** Whether somebody types: a box with text has the focus. */

@@ -14,18 +14,23 @@ import {
   orderOf,
   orderOut,
 } from "./customer.ts";
-import { Button, type Fact, Facts } from "./elements.tsx";
+import { Button, type Fact, Facts, ReadState } from "./elements.tsx";
 import { Field } from "./field.tsx";
 import { takeFocus, useFocusReturn } from "./focus.ts";
 import { groupedPesel, sum } from "./format.ts";
+import type { Read } from "./reads.ts";
 import { ReceiptInSight } from "./receipt.tsx";
 import { accountIn, balancesUrl, change, tradingNumber } from "./requests.ts";
 import { fill, holderText } from "./texts.ts";
 
+function useAccountRead(pesel: string): Read<object> {
+  return useGet<object>(pesel === tradingNumber ? undefined : balancesUrl(pesel));
+}
+
 /** The account of an order, as far as it was read. */
 function useAccount(pesel: string): ListedAccountJson | undefined {
-  const answer = useGet<object>(pesel === tradingNumber ? undefined : balancesUrl(pesel)).value;
-  return answer && accountIn(answer, pesel);
+  const { value } = useAccountRead(pesel);
+  return value && accountIn(value, pesel);
 }
 
 /** The balances that an order changes, and why fx would refuse it as the account is, unless it may have been done already. */
@@ -162,24 +167,53 @@ function useAsker(customer: Customer): Element | null | undefined {
 
 function Refusal({ message }: { readonly message: Message }) {
   const messageText = useMessageText();
+  const line = useRef<HTMLParagraphElement>(null);
   useTold(message.key);
-  return <p role="alert">{messageText(message)}</p>;
+  useLayoutEffect(() => line.current?.scrollIntoView({ block: "nearest" }), []);
+  return (
+    <p role="alert" ref={line}>
+      {messageText(message)}
+    </p>
+  );
 }
 
 interface QuestionProps extends CurrentOrderProps {
   readonly asker: Element | null | undefined;
 }
 
-/** A question is seen when its order is known, and its account: without the balances, nobody would be warned. */
+/**
+ * A question is seen when its order is known, and its account: without the balances, nobody would be warned. What comes
+ * until then has the focus, and no Tab and Enter in its stead reaches another button.
+ */
 function Question({ pesel, kind, asker }: QuestionProps) {
   const { at } = useCustomer(pesel);
   const account = useAccount(pesel);
   useFocusReturn(asker);
-  if (at === undefined || at.stage === "asking") return null;
-  const { order } = at;
-  if (kind !== undefined && kind !== order.kind) return null;
-  const needsAccount = at.stage === "asked" && order.kind !== "opening" && pesel !== tradingNumber;
-  return needsAccount && account === undefined ? null : <Priced {...{ pesel, at, asker }} />;
+  if (at === undefined) return null;
+  if (kind !== undefined && orderOf({ at })?.kind !== kind) return null;
+  if (at.stage === "asking") return <Coming {...{ pesel, asker }} />;
+  const needsAccount = at.stage === "asked" && at.order.kind !== "opening" && pesel !== tradingNumber;
+  if (needsAccount && account === undefined) return <Coming {...{ pesel, asker }} />;
+  return <Priced {...{ pesel, at, asker }} />;
+}
+
+/** The place of a question that waits for its price or its account. */
+function Coming({ pesel, asker }: Omit<QuestionProps, "kind">) {
+  const { desk, texts } = useApp();
+  const read = useAccountRead(pesel);
+  const form = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => takeFocus(form.current, asker), []);
+  return (
+    <form
+      ref={form}
+      class="card asked"
+      aria-label={texts.loading}
+      tabIndex={-1}
+      onKeyDown={(event) => event.key === "Escape" && desk.tell(pesel, { is: "cancels" })}
+    >
+      {read.failure === undefined ? <p role="status">{texts.loading}</p> : <ReadState read={read} />}
+    </form>
+  );
 }
 
 const readMs = 500;
@@ -209,6 +243,8 @@ function Priced({ pesel, at, asker }: PricedProps) {
   const isUnknown = stage === "unknown" || stage === "looking" || (stage === "sending" && at.isRepeat);
   /** Whether the teller is asked whether to give the order up, although it may still be done. */
   const [isLeaving, setLeaving] = useState(false);
+  /** Whether it was confirmed before it can have been read. */
+  const [isEarly, setEarly] = useState(false);
   const notices = isLeaving
     ? [texts.mayStillBeDone]
     : [isUnknown && texts.outcomeUnknown, message && messageText(message, order.quote)].filter(Boolean);
@@ -227,6 +263,8 @@ function Priced({ pesel, at, asker }: PricedProps) {
     form.current?.focus();
     setLeaving(is);
   };
+  const giveUp = () => void desk.tell(pesel, { is: "gives up", key });
+  const confirm = () => (isRead ? void desk.confirm(pesel, key) : setEarly(true));
   const cancel = () => stage === "asked" && desk.tell(pesel, { is: "cancels" });
   return (
     <form
@@ -234,7 +272,7 @@ function Priced({ pesel, at, asker }: PricedProps) {
       class="card asked"
       aria-label={texts.kind[order.kind]}
       tabIndex={-1}
-      onSubmit={() => isRead && void desk.confirm(pesel, key)}
+      onSubmit={confirm}
       onKeyDown={(event) => event.key === "Escape" && cancel()}
     >
       <OrderFacts order={order} {...balances} />
@@ -245,11 +283,7 @@ function Priced({ pesel, at, asker }: PricedProps) {
         {isLeaving ? (
           <>
             <Button label={texts.stay} class="primary" onClick={() => askToLeave(false)} />
-            <Button
-              label={texts.giveUp}
-              class="plain"
-              onClick={() => desk.tell(pesel, { is: "gives up", key })}
-            />
+            <Button label={texts.giveUp} class="plain" onClick={giveUp} />
           </>
         ) : (
           <>
@@ -261,28 +295,35 @@ function Priced({ pesel, at, asker }: PricedProps) {
               aria-disabled={!isRead}
               disabled={stage === "looking"}
             />
-            {isUnknown && (
-              <>
-                <Button
-                  label={texts.lookUp}
-                  class="plain"
-                  aria-busy={stage === "looking"}
-                  onClick={() => void desk.look(pesel)}
-                />
-                <Button
-                  label={texts.leave}
-                  class="plain"
-                  disabled={stage !== "unknown"}
-                  onClick={() => askToLeave(true)}
-                />
-              </>
-            )}
+            {isUnknown && <UnknownActions {...{ pesel, stage }} onLeave={() => askToLeave(true)} />}
             {stage === "asked" && <Button label={texts.cancel} class="plain" onClick={cancel} />}
-            <span role="status">{stage === "sending" && texts.sent}</span>
+            <span role="status">{stage === "sending" ? texts.sent : isEarly && texts.notConfirmed}</span>
           </>
         )}
       </p>
     </form>
+  );
+}
+
+interface UnknownActionsProps {
+  readonly pesel: string;
+  readonly stage: OrderState["stage"];
+  readonly onLeave: () => void;
+}
+
+/** What can be done about an order of unknown outcome, beside sending it again. */
+function UnknownActions({ pesel, stage, onLeave }: UnknownActionsProps) {
+  const { desk, texts } = useApp();
+  return (
+    <>
+      <Button
+        label={texts.lookUp}
+        class="plain"
+        aria-busy={stage === "looking"}
+        onClick={() => void desk.look(pesel)}
+      />
+      <Button label={texts.leave} class="plain" disabled={stage !== "unknown"} onClick={onLeave} />
+    </>
   );
 }
 

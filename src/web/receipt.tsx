@@ -30,16 +30,17 @@ export function ReceiptInSight({ pesel, asker }: ReceiptInSightProps) {
   const wordsOf = useOrderWords();
   const { done, receiptId } = useCustomer(pesel);
   useTold(done?.key);
-  const entry = useGet<EntryJson>(receiptId ? receiptUrl(receiptId) : undefined).value;
+  const read = useGet<EntryJson>(receiptId ? receiptUrl(receiptId) : undefined);
+  const entry = read.value;
   const close = () => void desk.tell(pesel, { is: "shows receipt", receiptId: undefined });
-  if (entry === undefined)
+  if (entry === undefined) {
+    if (done === undefined) return <ReadState read={read} />;
     return (
-      done && (
-        <p class="card" role="status">
-          {fill(texts.orderDone, wordsOf(done))} <Button label={texts.close} class="plain" onClick={close} />
-        </p>
-      )
+      <p class="card" role="status">
+        {fill(texts.orderDone, wordsOf(done))} <Button label={texts.close} class="plain" onClick={close} />
+      </p>
     );
+  }
   return (
     <Part key={entry.id}>
       <Receipt entry={entry} asker={asker} onClose={close} />

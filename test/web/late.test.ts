@@ -615,6 +615,32 @@ describe("answers that come late, and work that is left", { skip: noBrowser }, (
     assert.equal(changes().length, 1);
   });
 
+  test("A question that is on its way has the focus: Tab and Enter, pressed too early, ask for nothing else", async (t) => {
+    const { page, changes } = await visit(t, server.url);
+    const { doIt } = parts(page);
+    const pesel = adult(91);
+    await openAccount(page, { pesel, first: "Jan", surname: "Prędki" });
+    await page.getByText("Cash and corrections").click();
+    await page.getByRole("textbox", { name: "Sum" }).fill("50");
+    for (const button of ["Deposit", "Block this account"]) {
+      const release = await holdBack(page, ({ pathname }) => pathname.endsWith(`/${pesel}`));
+      const asked = page.waitForRequest(new RegExp(`/${pesel}$`));
+      await page.getByRole("button", { name: button, exact: true }).press("Enter");
+      await asked;
+      await page.locator(".asked:focus").waitFor();
+      await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await release();
+      await doIt.click({ trial: true });
+      assert.match(
+        await page.locator(".asked").innerText(),
+        new RegExp(`^Operation\\s+${button.slice(0, 5)}`),
+      );
+      await page.getByRole("button", { name: "Cancel" }).click();
+    }
+    assert.equal(changes().length, 1);
+  });
+
   test("A question left standing is seen with the balances and the warning only, and not in the form for a new account", async (t) => {
     const { page, changes } = await visit(t, server.url);
     const { newAccount, pesel: box, doIt, alert } = parts(page);
