@@ -311,7 +311,7 @@ interface UnknownActionsProps {
   readonly onLeave: () => void;
 }
 
-/** What can be done about an order of unknown outcome, beside sending it again. */
+/** The buttons for an order of unknown outcome that do not send it again. */
 function UnknownActions({ pesel, stage, onLeave }: UnknownActionsProps) {
   const { desk, texts } = useApp();
   return (
