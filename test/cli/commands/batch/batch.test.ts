@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { DatabaseSync } from "@photostructure/sqlite";
 import { parse } from "csv-parse/sync";
+import { FxError } from "../../../../src/core/errors.ts";
+import { newEntryId } from "../../../../src/ledger/ids.ts";
 import { adult } from "../../../support/fixture.ts";
 import { newFolder } from "../../../support/folder.ts";
 import { type Ran, spawnFx } from "../../../support/run-fx.ts";
@@ -148,6 +150,31 @@ for (const place of ["a store", "a server"]) {
     }
   });
 }
+
+test("fx batch at a server whose store fails from some line on stops, and sends no further lines", async (t) => {
+  const { fx, write } = await desk(t);
+  let asked = 0;
+  const { url, close } = await startServer({
+    bulk: async function* (chunks) {
+      for await (const chunk of chunks) {
+        yield chunk.map(() => {
+          asked += 1;
+          return asked > 512
+            ? new FxError("storage-unavailable", "For the test.")
+            : { receiptId: newEntryId(), replayed: false };
+        });
+      }
+    },
+  });
+  t.after(close);
+  const people = Array.from({ length: 2500 }, (_, nth) => `Jan,Nowak,${adult(nth)},1`);
+  write("people.csv", ["name,surname,pesel,pln", ...people]);
+  const { exit, stderr } = await fx(`batch people.csv --json --url ${url}`);
+  const { done, complete } = JSON.parse(stderr);
+  assert.deepEqual([done, complete, exit], [512, false, 8]);
+  // A request with the lines after those that failed may be under way.
+  assert.ok(asked <= 3 * 512, `${asked} lines were sent`);
+});
 
 test("fx batch warns of lines that another batch has done, although most of the accounts are damaged", async (t) => {
   const { env, fx, write, path } = await desk(t);
