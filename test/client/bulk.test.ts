@@ -150,8 +150,8 @@ describe("a batch at a server", () => {
         yield Array.from({ length: 2000 }, () => order(0));
       }
       const outcomes: string[] = [];
-      for await (const some of clientOf(t, url, { answerTimeoutMs: 1500 })[way](lines())) {
-        if (outcomes.length === 0) await pause(3500);
+      for await (const some of clientOf(t, url, { answerTimeoutMs: 1000 })[way](lines())) {
+        if (outcomes.length === 0) await pause(2000);
         outcomes.push(...some.map(outcome));
       }
       assert.deepEqual([...new Set(outcomes), outcomes.length], ["done", 2000]);
