@@ -111,7 +111,7 @@ export function leaksIn(written: string): string[] {
   );
 }
 
-/** Sends requests over connections that stay open between runs. */
+/** Sends requests, and checks their answers. */
 export class Play {
   /** Number of answers by status, and of connections that ended without one. */
   readonly answers: Record<string, number> = {};
@@ -122,7 +122,8 @@ export class Play {
   readonly #url: string;
   readonly #onAnswer: ((answer: HttpAnswer) => void) | undefined;
   readonly #heard: Heard = { receipt: [], cursor: [], table: [], checkpoint: undefined };
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  /** A connection for each request: one that is kept could be closed by the server just as it is used again. */
+  readonly #agent = new Agent({ maxSockets: atOnce });
 
   /** @param onAnswer is given each answer, in place of the checks */
   constructor(url: string, onAnswer?: (answer: HttpAnswer) => void) {

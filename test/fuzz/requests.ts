@@ -52,7 +52,7 @@ const weights: Readonly<Partial<Record<OperationId, number>>> = {
   ...{ exchange: 48, deposit: 32, withdraw: 20, createAccount: 24, bulk: 20, reverse: 16, closeAccount: 24 },
   ...{ blockAccount: 8, unblockAccount: 16, suspendTrading: 1, resumeTrading: 12, compareCheckpoint: 2 },
   ...{ audit: 1, checkpoint: 1, exportJournal: 1, position: 1, till: 1, metrics: 1, openApi: 1 },
-  ...{ live: 4, ready: 4, token: 4, rateHistory: 2, accounts: 3, statement: 4, account: 8 },
+  ...{ live: 4, ready: 4, token: 4, rateHistory: 2, accounts: 3, statement: 24, account: 8 },
 };
 const mediaTypes = [
   ...["text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "", "a/b/c"],
@@ -104,7 +104,9 @@ function requestTo(id: OperationId, tokens: Tokens, isHostile: boolean): fc.Arbi
   /** Values by name for the parameters in this place, of which the optional ones may be left out. */
   const given = (place: Parameter["in"]) => {
     const here = (parameters as readonly Parameter[]).filter((parameter) => parameter.in === place);
-    const values = here.map(({ name, schema }) => [name, or(arbitraryOf(schema, name).map(String), strange)]);
+    // A key is kept, and told to who may see the account: a token in one is no leak.
+    const other = place === "header" ? hostileText : strange;
+    const values = here.map(({ name, schema }) => [name, or(arbitraryOf(schema, name).map(String), other)]);
     const requiredKeys = here.filter(({ required }) => required).map(({ name }) => name);
     return fc.record(Object.fromEntries(values) as Record<string, fc.Arbitrary<string>>, { requiredKeys });
   };
@@ -222,11 +224,11 @@ function oddHeaders({ valid }: Tokens): fc.Arbitrary<readonly Header[]> {
   const named = "X-Request-Id X-Http-Method-Override X-Forwarded-For X-Forwarded-Host Origin Referer".split(
     " ",
   );
+  // A request's id is logged as it is, also one that could be a balance.
+  const texts = hostileTexts.filter((text) => text !== "7318.37");
   return fc.oneof(
     fc.constantFrom(...fixed).map((header) => [header]),
-    fc
-      .tuple(fc.constantFrom(...named), fc.constantFrom(...hostileTexts).map(latin1))
-      .map((header) => [header]),
+    fc.tuple(fc.constantFrom(...named), fc.constantFrom(...texts).map(latin1)).map((header) => [header]),
     fc.constant(Array.from({ length: 500 }, (_, nth): Header => [`X-${nth}`, "1"])),
   );
 }
