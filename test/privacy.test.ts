@@ -33,7 +33,7 @@ function isSilentAbout(written: string, what: string): void {
 const opening = { ...person, pesel: holder, pln: Number(balance) };
 const order = { pesel: holder, from: "PLN", to: "USD", toBuy: 1 };
 
-/** What is meant to be told: the reason of a suspension to all, and the version in a checkpoint to who sent it. */
+/** Answers that tell on purpose: the reason of a suspension to all, and the version in a checkpoint to who sent it. */
 const meant = /"code":"trading-suspended"|not a whole checkpoint: a newer fx /;
 
 /** Notes whole answers of failures, and the heads of the others. */
