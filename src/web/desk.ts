@@ -310,9 +310,10 @@ export class Desk extends Watched {
   #settled(order: Order, receiptId: string): void {
     const { pesel, kind, key } = order;
     this.#reads.refresh();
-    this.tell(pesel, { is: "done", key, receiptId });
+    // Its form is empty before the order is done: the form for a new account leads then to what it has opened.
     this.#drafts.set(draftName(pesel), { ...this.draft(pesel), ...emptied[kind] });
     if (kind === "opening" && digitsOf(this.draft(newHolder).pesel) === pesel) this.#drafts.delete(newHolder);
+    this.tell(pesel, { is: "done", key, receiptId });
     this.#add({ order, receiptId });
   }
 

@@ -182,8 +182,8 @@ interface QuestionProps extends CurrentOrderProps {
 }
 
 /**
- * A question is seen when its order is known, and its account: without the balances, nobody would be warned. What comes
- * until then has the focus, and no Tab and Enter in its stead reaches another button.
+ * A question is seen when its order is known, and its account: without the balances, nobody would be warned. Its place has
+ * the focus until then, so that a Tab and an Enter pressed too early reach no other button.
  */
 function Question({ pesel, kind, asker }: QuestionProps) {
   const { at } = useCustomer(pesel);

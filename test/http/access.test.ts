@@ -234,32 +234,34 @@ describe("a stream under way", () => {
     });
   }
 
-  test("Reads that go on or wait for their turn are refused with 401 if their token is revoked meanwhile", async (t) => {
+  /** A server whose list of accounts, and with it every read that waits for its turn, is not answered until `release`. */
+  async function heldUp(t: TestContext) {
     const { passed, release } = openGate();
     const accounts = () => passed.then(() => ({ items: [], next: undefined }));
-    const { url, callers, app } = await guarded(t, { accounts });
+    const server = await guarded(t, { accounts });
     let arrived = 0;
-    app.server.on("request", () => (arrived += 1));
+    server.app.server.on("request", () => (arrived += 1));
+    return { ...server, release, arrived: () => arrived };
+  }
+
+  test("Reads that go on or wait for their turn are refused with 401 if their token is revoked meanwhile", async (t) => {
+    const { url, callers, release, arrived } = await heldUp(t);
     const user = `/api/user/${pesel}`;
     const paths = ["/api/users", `${user}/history?limit=200`, `${user}?at=${now.toISOString()}`, "/api/till"];
     const asked = paths.map((path) => send(url, "GET", path, { headers: bearer("operator") }));
-    await until(() => arrived === paths.length);
+    await until(() => arrived() === paths.length);
     callers.delete("operator");
     release();
     for (const answer of asked) isProblem(await answer, "unauthorized");
   });
 
   test("A read that waits for its turn has the role that its token has then", async (t) => {
-    const { passed, release } = openGate();
-    const accounts = () => passed.then(() => ({ items: [], next: undefined }));
-    const { url, callers, app } = await guarded(t, { accounts });
-    let arrived = 0;
-    app.server.on("request", () => (arrived += 1));
+    const { url, callers, release, arrived } = await heldUp(t);
     const ask = (path: string) => send(url, "GET", path, { headers: bearer("operator") });
     const first = ask("/api/users");
-    await until(() => arrived === 1);
+    await until(() => arrived() === 1);
     const second = ask("/api/till?by=teller");
-    await until(() => arrived === 2);
+    await until(() => arrived() === 2);
     callers.set(...callerOf("operator", "teller"));
     release();
     assert.equal((await first).status, 200);

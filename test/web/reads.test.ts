@@ -7,6 +7,16 @@ import { NoAnswer } from "../../src/web/answers.ts";
 import { Reads } from "../../src/web/reads.ts";
 import { until } from "../support/until.ts";
 
+/** Reads that get these answers, or failures, in turn. */
+function readsOf(answers: unknown[]): Reads {
+  const get = async <T>() => {
+    const answer = answers.shift();
+    if (answer instanceof Error) throw answer;
+    return answer as T;
+  };
+  return new Reads({ get });
+}
+
 describe("what the page reads", () => {
   test("An answer is shown under the URL that was asked for, and is the newest, however late answers come", async () => {
     const deed = fc.record({
@@ -128,12 +138,7 @@ describe("what the page reads", () => {
   test("A read without an answer is repeated after ten seconds", async (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const answers = [new NoAnswer(), "a"];
-    const get = async <T>() => {
-      const answer = answers.shift();
-      if (answer instanceof Error) throw answer;
-      return answer as T;
-    };
-    const reads = new Reads({ get });
+    const reads = readsOf(answers);
     reads.use("a");
     await until(() => reads.get("a").failure !== undefined);
     t.mock.timers.tick(10_000);
@@ -143,12 +148,7 @@ describe("what the page reads", () => {
   test("An answer stays with its time when no other comes, and goes when the server says that it is not there", async () => {
     const gone = new FxError("account-not-found", "None.");
     const answers: unknown[] = [7, new NoAnswer(), gone];
-    const get = async <T>() => {
-      const answer = answers.shift();
-      if (answer instanceof Error) throw answer;
-      return answer as T;
-    };
-    const reads = new Reads({ get });
+    const reads = readsOf(answers);
     reads.use("a");
     await nextTurn();
     const first = reads.get("a");
